@@ -69,3 +69,10 @@ test("the credit names each map that records are of", () => {
   const places = ["osm:node/1", "amap:B0", "osm:way/2"].map((id) => ({ id, fetched_at: "" }));
   assert.equal(credit(places, "en"), "Data © OpenStreetMap contributors (ODbL), Amap");
 });
+
+test("an answer's own words frame its places' facts; what they lack is English", () => {
+  const words = { "export.far": "{distance} von {origin}", "records.free": "kostenlos" };
+  assert.equal(distanceText(PLACE, words), "931 m von 王府井");
+  assert.equal(cost({ cost: 0 }, words), "kostenlos");
+  assert.equal(cost({ cost: 40 }, words), "¥40 a head");
+});

@@ -1,6 +1,8 @@
 /** What the server sends and what modules of the page hand each other. Read by `make check`, not served. */
 
 type Language = "zh" | "en";
+/** A language of the page, or an answer's words of another one, by the keys of texts. */
+type Spoken = Language | Record<string, string>;
 type InLanguages<T> = Record<Language, T>;
 
 /** Degrees; which system they are in is said by whoever hands them over. */
@@ -233,6 +235,8 @@ interface Answer {
   anchor: Anchor | null;
   needs: string | null;
   mode: string;
+  /** The words of its places' cards, where the page has none in its language. */
+  words?: Record<string, string>;
   degraded: boolean;
   /** The bare answer of a team; "" for every other assistant. */
   final_answer: string;

@@ -50,6 +50,7 @@ from agent.export.geojson import feature_collection
 from agent.models.streaming import FinishedText
 from agent.state import Previous, replaced
 from agent.texts import REMEDY, Language, prepare, remedy_of, say
+from agent.texts.card_words import card_words
 
 
 def all_failed(gaps: Sequence[Gap], language: Language) -> str:
@@ -341,6 +342,7 @@ def _metadata(
         "gaps": draft.settled_gaps(),
         "queries": state.get("queries") or [],
         "degraded": draft.degraded,
+        **(card_words(draft.language) if state.get("places") else {}),
         "needs": None,
         "search_entry_points": [],
         **parts.metadata,

@@ -14,14 +14,15 @@ export const foreign = (words) => (language === "en" && /\p{Script=Han}/u.test(w
 /**
  * Returns a text with each `{name}` replaced by the value of that name; of one it may have another (`_one`).
  * @param {string} key
- * @param {Language} spoken
+ * @param {Spoken} spoken a language of the page, or an answer's own words; what they lack is English
  * @param {Record<string, unknown>} values
  */
 export function text(key, spoken, values = {}) {
   const replaced = (/** @type {string} */ whole, /** @type {string} */ name) =>
     (Object.hasOwn(values, name) ? String(values[name]) : whole);
-  const isOne = (values.n === 1 || values.n === "1") && Object.hasOwn(TEXTS[spoken], `${key}_one`);
-  return TEXTS[spoken][isOne ? `${key}_one` : key].replace(/\{(\w+)\}/g, replaced);
+  const texts = typeof spoken === "string" ? TEXTS[spoken] : spoken;
+  const isOne = (values.n === 1 || values.n === "1") && Object.hasOwn(texts, `${key}_one`);
+  return (texts[isOne ? `${key}_one` : key] ?? TEXTS.en[key]).replace(/\{(\w+)\}/g, replaced);
 }
 
 /** Says whether there is such a text. @param {string} key */

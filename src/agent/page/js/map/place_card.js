@@ -1,14 +1,14 @@
 /** One place: name and facts on two lines, in the list as in the answer's bullets; the rest behind it. */
 
 import { el, fill, link, safeUrl, textsIn } from "../dom.js";
-import { language, textsOf, translator } from "../i18n.js";
+import { language, text, textsOf, translator } from "../i18n.js";
 import { navigationLinks, qrCode } from "./navigation.js";
 import {
   cost, distanceText, isOpen, mapName, rating, readableName, sourceNumbers,
 } from "./place_facts.js";
 import { isName, toldParts } from "./told_facts.js";
 
-const say = translator("page.place_card");
+const ofPage = translator("page.place_card");
 const SHORT_HOURS = 28;
 /** Names facts that verdicts go by. */
 const FIELDS = textsOf("page.place_card.fields");
@@ -19,16 +19,17 @@ const FIELDS = textsOf("page.place_card.fields");
 /**
  * Makes the card of a place.
  * @param {{place: Place, number: number, sources: Source[], photos: boolean, id: string,
- *   bullet?: HTMLElement}} shown `id`: the panel's, unique in the document; `bullet` becomes the card
+ *   bullet?: HTMLElement, spoken: Spoken}} shown `id`: the panel's, unique in the document; `bullet` becomes
+ *   the card
  * @param {{onChoose(): void, onSource: OnSource}} listeners
  * @returns {PlaceCard}
  */
-export function placeCard({ place, number, sources, photos, id, bullet }, { onChoose, onSource }) {
+export function placeCard({ place, number, sources, photos, id, bullet, spoken }, { onChoose, onSource }) {
   const panel = el("div", { class: "place-more", id, hidden: true });
   const button = el("button",
     { type: "button", class: "place-line", "aria-expanded": "false", "aria-controls": id, onclick: onChoose },
     el("span", { class: "place-number", "aria-hidden": "true" }, number),
-    el("span", { class: "place-text" }, ...names(place), facts(place), ticks(place)));
+    el("span", { class: "place-text" }, ...names(place), facts(place, spoken), ticks(place)));
   const node = bullet ?? el("li", { value: number });
   node.classList.add("place", ...(place.mentioned ? [] : ["faint"]));
   node.dataset.placeId = place.id;
@@ -37,7 +38,7 @@ export function placeCard({ place, number, sources, photos, id, bullet }, { onCh
     node,
     expand(open) {
       // Anew each time: whether it is open changes.
-      if (open) fill(panel, ...more(place, sources, photos, onSource));
+      if (open) fill(panel, ...more(place, sources, photos, onSource, spoken));
       panel.hidden = !open;
       node.classList.toggle("selected", open);
       button.setAttribute("aria-expanded", String(open));
@@ -104,17 +105,19 @@ function nameEnd(box, place) {
   return words.startsWith(place.name) ? place.name.length : 0;
 }
 
-/** @param {Place} place */
-function facts(place) {
+/** @param {Place} place @param {Spoken} spoken */
+function facts(place, spoken) {
+  const say = sayIn(spoken);
   const stars = rating(place);
   const open = isOpen(place, new Date());
   const parts = [
-    distanceText(place, language),
+    distanceText(place, spoken),
     stars && el("span", { class: "place-stars" }, el("span", { "aria-hidden": "true" }, `★ ${stars}`),
       el("span", { class: "visually-hidden" }, say("stars", { rating: stars }))),
-    cost(place, language),
-    open !== null && openTag(open),
-    shortHours(place),
+    cost(place, spoken),
+    open !== null && el("span", { class: "tag", dataset: { open: String(open) } },
+      say(open ? "open_now" : "closed_now")),
+    shortHours(place, spoken),
     place.address && el("span", { class: "on-paper" }, place.address),
     !place.mentioned && el("span", { class: "visually-hidden" }, say("other")),
   ].filter(Boolean);
@@ -122,35 +125,50 @@ function facts(place) {
   return spans.length > 0 && el("span", { class: "place-facts" }, ...spans);
 }
 
-/** Returns hours that fit on the first line; longer ones are told below. @param {Place} place */
-function shortHours(place) {
-  const told = hours(place);
+/**
+ * Returns hours that fit on the first line; longer ones are told below.
+ * @param {Place} place @param {Spoken} spoken
+ */
+function shortHours(place, spoken) {
+  const told = hours(place, spoken);
   return (told?.length ?? 0) <= SHORT_HOURS ? told : null;
 }
 
-/** @param {boolean} open */
-const openTag = (open) =>
-  el("span", { class: "tag", dataset: { open: String(open) } }, say(open ? "open_now" : "closed_now"));
+/**
+ * Returns what says the card's texts as an answer does.
+ * @param {Spoken} spoken @returns {typeof ofPage}
+ */
+const sayIn = (spoken) => (key, values) => text(`page.place_card.${key}`, spoken, values);
 
-/** Tells the hours in the page's language where the record has them so. @param {Place} place */
-const hours = (place) => (language === "en" && place.open_time_en) || place.open_time;
+/**
+ * Tells the hours in the reader's language where the record has them so.
+ * @param {Place} place @param {Spoken} spoken
+ */
+const hours = (place, spoken) => (spoken !== "zh" && place.open_time_en) || place.open_time;
 
 /**
  * @param {Place} place
  * @param {Source[]} sources
  * @param {boolean} photos
  * @param {OnSource} onSource
+ * @param {Spoken} spoken
  * @returns {Child[]}
  */
-function more(place, sources, photos, onSource) {
+function more(place, sources, photos, onSource, spoken) {
+  const say = sayIn(spoken);
+  /** @param {string} name the key of its text @param {Child|Child[]} content */
+  const row = (name, content) => {
+    const parts = [content].flat().filter(Boolean);
+    return parts.length > 0 && el("div", {}, el("dt", {}, say(name)), el("dd", {}, ...parts));
+  };
   const address = photos ? safeUrl(place.photo) : null;
-  const district = (language === "en" && place.district_en) || place.district;
+  const district = (spoken !== "zh" && place.district_en) || place.district;
   const rows = [
-    row("demands", verdicts(place)),
-    row("hours", hours(place)),
+    row("demands", verdicts(place, say)),
+    row("hours", hours(place, spoken)),
     row("phone", phones(place)),
     row("address", [district, place.address].filter(Boolean).join(" ")),
-    row("category", (language === "en" && place.category_en) || place.category),
+    row("category", (spoken !== "zh" && place.category_en) || place.category),
     row("navigate", navigation(place)),
     // The record's own page is where it is from, not one more way to navigate.
     row("sources", [...sourceLinks(place, sources, onSource), link(place.url,
@@ -162,12 +180,6 @@ function more(place, sources, photos, onSource) {
   ];
 }
 
-/** @param {string} name the key of its text @param {Child|Child[]} content */
-function row(name, content) {
-  const parts = [content].flat().filter(Boolean);
-  return parts.length > 0 && el("div", {}, el("dt", {}, say(name)), el("dd", {}, ...parts));
-}
-
 /**
  * Lists whether the place meets what was asked for: of its kind only that it is another one, and nothing
  * that its name alone suggests or no field could tell.
@@ -176,11 +188,11 @@ function row(name, content) {
 const wishes = (place) => (place.verdicts ?? []).filter(({ constraint, verdict, field }) =>
   verdict === "violated" || (constraint !== "kind" && field && field !== "name"));
 
-/** Tells the same, one line each, and by what. @param {Place} place */
-function verdicts(place) {
+/** Tells the same, one line each, and by what. @param {Place} place @param {typeof ofPage} say */
+function verdicts(place, say) {
   return wishes(place).map(({ verdict, text, field }) => {
     // One by the name says so itself.
-    const by = FIELDS.has(field ?? "") && say("by", { field: FIELDS.get(field ?? "") });
+    const by = FIELDS.has(field ?? "") && say("by", { field: say(`fields.${field}`) });
     return el("div", { dataset: { verdict } }, text, " ", by && el("span", { class: "muted small" }, by));
   });
 }
@@ -198,10 +210,10 @@ function phones(place) {
 /** Offers the way there, and a code to open it on a phone. @param {Place} place */
 function navigation(place) {
   const links = navigationLinks(place);
-  const ways = links.map(([name, url]) => link(url, say(name), { class: "button place-way" }));
+  const ways = links.map(([name, url]) => link(url, ofPage(name), { class: "button place-way" }));
   // The code is one of Amap's navigation, which knows the ways in China.
   if (links[0][0] !== "amap") return ways;
-  const picture = () => el("img", { class: "place-qr", alt: say("qr_alt"), width: 144, height: 144,
+  const picture = () => el("img", { class: "place-qr", alt: ofPage("qr_alt"), width: 144, height: 144,
     src: qrCode(links[0][1]) });
   const code = el("div", {});
   const show = () => {
@@ -210,14 +222,14 @@ function navigation(place) {
     button.setAttribute("aria-expanded", String(shown));
   };
   const button = el("button", { type: "button", class: "button place-way", "aria-expanded": "false",
-    onclick: show }, say("qr"));
+    onclick: show }, ofPage("qr"));
   return [...ways, button, code];
 }
 
 /** @param {Place} place @param {Source[]} sources @param {OnSource} onSource */
 function sourceLinks(place, sources, onSource) {
   return sourceNumbers(place, sources).map((number) =>
-    el("a", { class: "place-source", href: `#source-${number}`, "aria-label": say("source", { number }),
+    el("a", { class: "place-source", href: `#source-${number}`, "aria-label": ofPage("source", { number }),
       onclick: (event) => onSource(event, number) }, `[${number}]`));
 }
 
@@ -228,7 +240,7 @@ function sourceLinks(place, sources, onSource) {
  * @returns {HTMLImageElement}
  */
 function photo(address, name) {
-  const picture = el("img", { class: "place-photo", alt: say("photo", { name }), loading: "lazy",
+  const picture = el("img", { class: "place-photo", alt: ofPage("photo", { name }), loading: "lazy",
     decoding: "async", referrerpolicy: "no-referrer" });
   picture.addEventListener("error", () => picture.remove());
   picture.src = address;

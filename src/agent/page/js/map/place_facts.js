@@ -19,13 +19,13 @@ export function metres(value) {
  * Tells "距王府井 350 m", "350 m from 王府井", or the figure alone where nobody said from where; of a place
  * that was looked for at several ones, how far it is from each.
  * @param {Pick<Place, "distance_m"|"distance_from"|"distance_from_en"|"further">} place
- * @param {Language} language
+ * @param {Spoken} language
  */
 export function distanceText(place, language) {
   const own = { origin: place.distance_from, origin_en: place.distance_from_en, metres: place.distance_m };
   const told = [own, ...(place.further ?? [])].map((each) => {
     const distance = metres(each.metres);
-    const origin = (language === "en" && each.origin_en) || each.origin;
+    const origin = (language !== "zh" && each.origin_en) || each.origin;
     return distance && origin ? text("export.far", language, { origin, distance }) : distance;
   });
   return told.filter(Boolean).join(" · ");
@@ -39,7 +39,7 @@ export function rating(place) {
 /**
  * Tells "¥40/人", yuan per person, "¥8" where it is none, or "free"; empty where it is not known.
  * @param {Pick<Place, "cost"|"per_head">} place
- * @param {Language} language
+ * @param {Spoken} language
  */
 export function cost(place, language) {
   if (place.cost === null || place.cost === undefined) return "";

@@ -51,9 +51,9 @@ export class PlacesView {
   update(turn) {
     if (turn.answer === this.#shown) return;
     this.#shown = turn.answer;
-    const { places = [], sources = [], outing, mode } = turn.answer ?? {};
+    const { places = [], sources = [], outing, mode, words } = turn.answer ?? {};
     // A planned day has a table, and bullets that say why a place is not in it.
-    this.#draw(places, sources, outing ? [] : [...this.#body.querySelectorAll("li")]);
+    this.#draw(places, sources, outing ? [] : [...this.#body.querySelectorAll("li")], words ?? language);
     this.#owner.textContent = credit(places, language, mode);
   }
 
@@ -69,8 +69,11 @@ export class PlacesView {
     scrollTo(card.node);
   }
 
-  /** @param {Place[]} places @param {Source[]} sources @param {HTMLElement[]} bullets */
-  #draw(places, sources, bullets) {
+  /**
+   * @param {Place[]} places @param {Source[]} sources @param {HTMLElement[]} bullets
+   * @param {Spoken} spoken
+   */
+  #draw(places, sources, bullets, spoken) {
     this.#cards.clear();
     this.#selected = null;
     /** @type {Place[]} */
@@ -78,7 +81,8 @@ export class PlacesView {
     for (const [index, place] of places.entries()) {
       const number = place.number ?? index + 1;
       const bullet = bullets.find((each) => !each.dataset.placeId && tellsOf(each, place, number));
-      const shown = { place, number, sources, photos: this.#photos, id: `${this.#prefix}-${number}`, bullet };
+      const id = `${this.#prefix}-${number}`;
+      const shown = { place, number, sources, photos: this.#photos, id, bullet, spoken };
       this.#cards.set(place.id, placeCard(shown, {
         onChoose: () => this.#choose(place.id),
         onSource: (event, source) => this.#showSource(event, source),

@@ -1,0 +1,26 @@
+"""The words around a place's facts go with an answer whose language the page has no texts in."""
+
+import pytest
+
+from agent.texts import OF_ANSWERS, Language, table
+from agent.texts.card_words import card_words
+
+_CARD = "page.place_card."
+
+
+@pytest.mark.parametrize("language", OF_ANSWERS)
+def test_a_card_s_frame_is_in_the_answer_s_language_as_a_whole(language: Language) -> None:
+    words = card_words(language)["words"]
+    shown = {"open_now", "closed_now", "hours", "address", "category", "demands", "sources",
+             "phone", "navigate", "open", "by", "fields.open_time", "fields.cost"}  # fmt: skip
+    assert {f"{_CARD}{name}" for name in shown} <= words.keys()
+    assert {"export.far", "export.cost", "records.free"} <= words.keys()
+    english = table("page.place_card", "en")
+    same = {key for key, text in words.items() if english.get(key.removeprefix(_CARD)) == text}
+    assert same <= {f"{_CARD}sources"}, "Sources is French, too"
+    assert sum(len(text.encode()) for text in words.values()) < 700
+
+
+@pytest.mark.parametrize("language", ["zh", "zh-Hant", "en"])
+def test_answers_in_the_page_s_own_languages_carry_no_words(language: Language) -> None:
+    assert card_words(language) == {}
