@@ -51,6 +51,33 @@ async def test_of_two_places_of_a_name_the_other_s_city_is_told(world: World) ->
     assert [place["name_en"] for place in result.places] == ["Sea Museum"]
 
 
+async def test_a_place_of_the_very_name_goes_before_one_that_has_it_in_its_name() -> None:
+    bistro = {
+        "type": "node", "id": 5, "lat": 52.53, "lon": 13.41,
+        "tags": {"amenity": "cafe", "name": "Uferpark Bistro", "opening_hours": "24/7",
+                 "phone": "1", "website": "w", "cuisine": "local", "wheelchair": "yes"},
+    }  # fmt: skip
+    async with osm_world([bistro, *own_elements()]) as world:
+        named = await world.result({"intent": "poi", "place": "Uferpark"})
+        near = await world.result({"intent": "nearby", "place": "Uferpark", "keywords": ["cafe"]})
+    assert [place["name"] for place in named.places] == ["Uferpark"]
+    assert near.centre is not None
+    assert near.centre["lat"] != 52.53
+
+
+async def test_what_else_bears_a_station_s_name_is_no_place_of_a_search_for_cafes() -> None:
+    stand = {
+        "type": "node", "id": 96, "lat": 52.5211, "lon": 13.4062,
+        "tags": {"amenity": "bicycle_rental", "name": STATION},
+    }  # fmt: skip
+    async with osm_world([*own_elements(), stand]) as world:
+        result = await world.result({"intent": "nearby", "place": STATION, "keywords": ["zoo"]})
+        before = len(result.places)
+        await world.call(result, "osm_geocode", query=STATION)
+    assert len(result.places) == before + 1
+    assert "osm:node/96" not in {place["id"] for place in result.places}
+
+
 @pytest.mark.parametrize(("known", "told"), [((0.6, 0.55), True), ((0.8, 0.5), False)])
 async def test_of_towns_of_a_name_the_others_are_told_where_they_are_as_well_known(
     known: tuple[float, float], told: bool

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,7 +17,7 @@ from agent.core.calls import Calls
 from agent.core.errors import ProviderRefused
 from agent.evidence.constraints import check, judged
 from agent.evidence.maps import valid_map_task
-from agent.evidence.records import time_there
+from agent.evidence.records import time_there, way_text
 from agent.evidence.types import Constraints, MapTask
 from agent.graph import build_graph
 from agent.mcp.map import Maps, build_map_client, build_maps
@@ -492,6 +493,11 @@ async def test_a_way_goes_over_the_places_named_and_says_what_it_takes_no_accoun
     assert [end["name"] for end in route["ends"]] == [STATION, "Museum der Flüsse"]
     assert [stop["name"] for stop in route["via"]] == ["Uferpark"]
     assert route["zone"] == "Europe/Berlin"
+    legs = way_text(route["steps"], "de").split("; ")
+    assert [leg.partition(": ")[0] for leg in legs] == [
+        f"{STATION} → Uferpark", "Uferpark → Museum der Flüsse",
+    ]  # fmt: skip
+    assert all(re.search(r": \S+ k?m, \d+ Min\.$", leg) for leg in legs), legs
     between = route["id"].split(":")[3].split(",")
     assert route["url"].count("loc=") == 3
     assert f"&loc={float(between[1]):.5f},{float(between[0]):.5f}&" in route["url"]

@@ -134,7 +134,15 @@ class OsmService(Standin, Service):
             "distance": metres,
             "duration": metres / _METRES_A_SECOND[request.match_info["profile"]],
             "geometry": {"coordinates": [list(p) for p in (points[0], middle, points[-1])]},
-            "legs": [{"steps": steps}],
+            "legs": [
+                {
+                    "distance": far,
+                    "duration": far / _METRES_A_SECOND[request.match_info["profile"]],
+                    "steps": steps,
+                }
+                for a, b in itertools.pairwise(points)
+                if (far := distance_m(a, b) * 1.3)
+            ],
         }
         return web.json_response({"code": "Ok", "routes": [route]})
 

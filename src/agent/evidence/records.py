@@ -24,7 +24,7 @@ from agent.evidence.types import (
     Weather,
     WeatherDay,
 )
-from agent.evidence.way_steps import step_text
+from agent.evidence.way_steps import legs_text, step_text
 from agent.evidence.zones import CHINA, clock_of, offset_words
 from agent.texts import Language, has, in_script, is_chinese, say
 
@@ -302,9 +302,10 @@ def route_ends(route: Route, language: Language) -> tuple[str, str]:
 
 
 def way_text(steps: Sequence[RouteStep], language: Language) -> str:
-    """Return the lines, stops and transfers of a ride; of another way its first three steps."""
+    """Return the legs of a way over stops, a ride's lines; of another way its first three steps."""
     if _is_ride(steps):
-        return _journey_text(steps, language)
+        is_over = any("duration_s" in step for step in steps)
+        return (legs_text if is_over else _journey_text)(steps, language)
     parts = [step_text(step["instruction"], language) for step in steps]
     parts = [part for part in parts if part]
     more = " …" if len(parts) > _MAIN_STEPS else ""
@@ -313,7 +314,8 @@ def way_text(steps: Sequence[RouteStep], language: Language) -> str:
 
 
 def _is_ride(steps: Sequence[RouteStep]) -> bool:
-    return any("line" in step for step in steps)
+    """Return whether the steps are lines to ride on or legs, whose words are in every language."""
+    return any("line" in step or "duration_s" in step for step in steps)
 
 
 def ride_text(step: RouteStep, language: Language) -> str:

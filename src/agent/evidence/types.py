@@ -212,6 +212,8 @@ class RouteStep(TypedDict):
     leave_at: NotRequired[str | None]
     stops: NotRequired[int | None]
     """Stops ridden, the last one included."""
+    duration_s: NotRequired[int | None]
+    """Of a leg: the way from one stop to the next, where there are several."""
 
 
 class Route(TypedDict):

@@ -2,12 +2,14 @@
 
 import json
 import re
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
 from agent.core.strings import has_han
-from agent.evidence.geo import distance_text
-from agent.texts import Language, is_chinese, say
+from agent.evidence.geo import distance_text, duration_text
+from agent.evidence.types import RouteStep
+from agent.texts import Language, in_script, is_chinese, say
 
 _WORDS: dict[str, Any] = json.loads(
     files(__package__).joinpath("record_words.json").read_text(encoding="utf-8")
@@ -72,3 +74,14 @@ def _turn(words: str) -> str:
     if into and into["turn"] in _TURNS:
         return f"{_TURNS[into['turn']]} into {into['road']}"
     return ""
+
+
+def legs_text(steps: Sequence[RouteStep], language: Language) -> str:
+    """Return how far and how long it is from each stop of a way to the next."""
+    legs = list[str]()
+    for step in steps:
+        time = duration_text(step.get("duration_s"), language)
+        figures = filter(None, (distance_text(step["distance_m"]), time))
+        told = say("punctuation.comma", language).join(figures)
+        legs.append(f"{step['instruction']}{say('punctuation.colon', language)}{told}")
+    return in_script(say("punctuation.semicolon", language).join(legs), language)

@@ -16,7 +16,7 @@ from agent.evidence.types import (
     RouteStep,
     TravelMode,
 )
-from agent.mcp.new_records import NamedStop, new_route
+from agent.mcp.new_records import NamedStop, legs_over, new_route
 from agent.mcp.prefetch import DEFAULT_RADIUS_M, Prefetch, one_line_of
 from agent.mcp.records import (
     NOT_FOUND,
@@ -127,7 +127,8 @@ class KeyedReader:
             url=self._service.way_link(mode, stops),
             distance_m=sum(way.distance_m or 0 for way in ways),
             duration_s=None if None in seconds else sum(filter(None, seconds)),
-            steps=[step for way in ways for step in way.steps],
+            steps=legs_over(stops, [(way.distance_m, way.duration_s) for way in ways])
+            or [step for way in ways for step in way.steps],
             line=[point for way in ways for point in way.line],
         )
         return self.records.add_route(route)

@@ -1,6 +1,7 @@
 """Make records as a reader of replies makes them; `MapRecords` completes and enters them."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from agent.evidence.geo import wgs84_of
 from agent.evidence.types import Anchor, Location, Place, Route, RouteMode, RouteStep
@@ -85,3 +86,15 @@ def new_route(
     if 1 < len(line) <= LONGEST_LINE:
         route["line"] = [list(point) for point in line]
     return route
+
+
+def legs_over(
+    stops: Sequence[NamedStop], ways: Sequence[tuple[int | None, int | None]]
+) -> list[RouteStep]:
+    """Return a step for each of several ways from stop to stop, by their metres and seconds."""
+    if len(ways) < 2 or len(ways) != len(stops) - 1:
+        return []
+    return [
+        RouteStep(instruction=f"{start} → {end}", distance_m=metres, duration_s=seconds)
+        for ((start, _), (end, _)), (metres, seconds) in zip(pairwise(stops), ways, strict=True)
+    ]

@@ -28,7 +28,7 @@ from agent.evidence.way_steps import in_english
 from agent.evidence.zones import is_in_taiwan
 from agent.mcp.amap.install import PROVIDER
 from agent.mcp.amap.tools import ROUTE_TOOLS
-from agent.mcp.new_records import NamedStop, new_place, new_route
+from agent.mcp.new_records import NamedStop, legs_over, new_place, new_route
 from agent.mcp.records import (
     MapHit,
     MapRecords,
@@ -454,13 +454,7 @@ class AmapReader:
             url=stops_link(stops),
             distance_m=None if None in lengths else sum(filter(None, lengths)),
             duration_s=None if None in times else sum(filter(None, times)),
-            steps=[
-                RouteStep(
-                    instruction=f"{leg['origin']} → {leg['destination']}",
-                    distance_m=leg["distance_m"],
-                )
-                for leg in legs
-            ],
+            steps=legs_over(stops, list(zip(lengths, times, strict=True))),
         )
         # Its legs have the positions, and pins of their own.
         del route["ends"]

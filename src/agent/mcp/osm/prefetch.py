@@ -82,9 +82,7 @@ class OsmPrefetch(Prefetch):
         name = self._place or next(iter(self._keywords()), None) or self._query
         rows = await self._geocoded(name, self._city)
         self._note_search(name, self._city or "", len(rows))
-        first = str(rows[0].get("name") or "").casefold()
-        exact = bool(first) and (first in name.casefold() or name.casefold() in first)
-        for row in rows[: 1 if exact else self._options.details]:
+        for row in rows[: 1 if _bears(rows[0], name) else self._options.details]:
             self._reader.add_place(row, [name])
 
     async def _route(self) -> None:
@@ -218,7 +216,14 @@ class OsmPrefetch(Prefetch):
         rows = objects((await self._call("osm_geocode", asked)).get("places"))
         if not rows:
             raise self._refused(f"{place}: not found", "map_place_not_found")
-        return rows
+        # The bistro in the museum is not the museum, unless the geocoder knows it far better.
+        worth = finite(rows[0].get("importance")) or 0.0
+        return sorted(
+            rows,
+            key=lambda row: (
+                not _bears(row, place) or worth - (finite(row.get("importance")) or 0.0) > _AS_KNOWN
+            ),
+        )
 
     def _naming(self) -> dict[str, str]:
         return {"language": self._language.split("-")[0]}
@@ -289,6 +294,13 @@ def _is_called(place: Place, text: str) -> bool:
 
 def _parts(text: str) -> list[str]:
     return [part.strip() for part in text.casefold().translate(_PARTS).split("\n")]
+
+
+def _bears(row: Mapping[str, Any], text: str) -> bool:
+    """Return whether a text is a row's very name, with its town or street behind it or without."""
+    names = row.get("names")
+    known = {row.get("name"), *(names.values() if isinstance(names, dict) else ())}
+    return _parts(text)[0] in {_parts(name)[0] for name in known if isinstance(name, str)}
 
 
 def _town(row: Mapping[str, Any]) -> str | None:

@@ -21,7 +21,7 @@ from agent.evidence.types import (
     Weather,
     WeatherDay,
 )
-from agent.mcp.new_records import NamedStop, new_place, new_route
+from agent.mcp.new_records import NamedStop, legs_over, new_place, new_route
 from agent.mcp.osm.kinds import kind_words
 from agent.mcp.osm.tools import MODES, PROVIDER
 from agent.mcp.records import (
@@ -132,6 +132,9 @@ class OsmReader:
         rows = objects(reply.get("places"))
         if tool == "osm_geocode" and rows and (location := location_of(rows[0])):
             result.names[lnglat(location)] = str(arguments.get("query"))
+        if tool == "osm_geocode" and result.intent in ("nearby", "area"):
+            # A search for cafés asks where a station is: its bicycle stands are no places of it.
+            rows = rows[:1]
         places = [place for row in rows if (place := self.add_place(row))]
         return [
             f"{place_line(place, language)}"
@@ -212,7 +215,7 @@ class OsmReader:
             url=way_link(mode, [at for _, at in stops]),
             distance_m=metres,
             duration_s=seconds or None,
-            steps=self._steps(known),
+            steps=legs_over(stops, _legs(known)) or self._steps(known),
             line=line if isinstance(line, list) else (),
         )
         return self.records.add_route(route)
@@ -240,6 +243,13 @@ class OsmReader:
         if zone := text_or_none(reply.get("zone")):
             weather["zone"] = zone
         return self.records.add_weather(weather, _FORECASTS, by="Open-Meteo")
+
+
+def _legs(way: Mapping[str, Any]) -> list[tuple[int | None, int | None]]:
+    """Return metres and seconds of each leg, as far as all are known."""
+    figures = [[whole_or_none(leg.get(key)) for key in ("distance_m", "duration_s")]
+               for leg in objects(way.get("legs"))]  # fmt: skip
+    return [(metres, seconds) for metres, seconds in figures if metres is not None]
 
 
 def _day(row: Mapping[str, Any]) -> WeatherDay | None:

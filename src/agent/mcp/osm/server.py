@@ -123,6 +123,13 @@ class OsmTools:
                 "distance_m": finite(route.get("distance")),
                 "duration_s": finite(route.get("duration")),
                 "steps": [_step(step) for step in steps[:_MOST_STEPS]],
+                "legs": [
+                    {
+                        "distance_m": finite(leg.get("distance")),
+                        "duration_s": finite(leg.get("duration")),
+                    }
+                    for leg in objects(route.get("legs"))[:_MOST_STEPS]
+                ],
                 "line": _thinned(line if isinstance(line, list) else []),
             }
         }
