@@ -105,5 +105,6 @@ def _place(row: Row) -> Place:
     known = {
         "name": row["名称"], "category": None, "rating": row.get("评分"), "cost": cost,
         "open_time": row.get("营业时间"), "distance_m": None, "distance_from": None,
+        "keywords": [],
     }  # fmt: skip
     return cast(Place, known)

@@ -183,6 +183,7 @@ class OsmPrefetch(Prefetch):
         ]
         towns = list(dict.fromkeys(town for row in alike if (town := _town(row))))
         is_plain = bool(first.get("is_area")) or worth >= _FAMOUS
+        is_plain = is_plain or (bool(towns) and towns[0] in str(first.get("name")))
         if towns and (len(towns) > 1 or not is_plain):
             self._tell_city(place, towns[0], towns[1:], at)
 
