@@ -71,10 +71,13 @@ _CLOSING = r"[”’\"'」』）)】\]*_`]*"
 _END = re.compile(rf"[。！？!?…]+{_CLOSING}|\.+{_CLOSING}(?=[\s\0]|$)")
 _SHORTENED = re.compile(
     r"(?:\b(?:mr|mrs|ms|dr|prof|st|nos?|vs|etc|e\.g|i\.e|approx|ca|figs?|vols?|inv|pp|tel|incl|viz|jr|sr|inc|ltd|co|a\.m|p\.m|al"
-    r"|cf|op|dept|gen|gov|sen|rep|lt|col|capt|rev|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|u\.s|mt)"
+    r"|cf|op|dept|gen|gov|sen|rep|lt|col|capt|rev|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|u\.s|mt"
+    r"|abs|nr|ziff|buchst|rn|vgl|bzw|ggf|núm)"
     r"|\b[a-z]|^\s{0,12}\d{1,3})\Z",
     re.IGNORECASE,
 )
+_NUMBERED = re.compile(r"\b(?:art|arts|kap|bd|tab|abb|lit|par|sec|ch|pág|cap)\Z", re.IGNORECASE)
+"""What is short for a part of a law or a book before its number; else it may be a word."""
 _LONGEST_SHORTENED = 16
 _ORDINAL = re.compile(r"(?<![\w.])(?:\d{1,4}|[IVXL]{1,6})\Z")
 _COUNTED = re.compile(
@@ -105,14 +108,17 @@ def _spans(line: str) -> Iterator[tuple[int, int]]:
     for match in _END.finditer(line):
         before = line[max(begin, match.start() - _LONGEST_SHORTENED) : match.start()]
         ends_unit = _UNIT.search(before) and _CAPITAL.match(line, match.end())
-        is_short = _SHORTENED.search(before) and not ends_unit
+        is_numbered = line[match.end() : match.end() + 2].strip()[:1].isdigit()
+        is_short = (is_numbered and _NUMBERED.search(before)) or (
+            _SHORTENED.search(before) and not ends_unit
+        )
         if match[0][0] == "." and (is_short or _is_ordinal(before, line, match)):
             continue
         if match[0].startswith(("…", "...")) and before.endswith(_OMITS):
             continue
         end = match.end()
-        if behind := _BEHIND.match(line, end):
-            end = behind.end()
+        if marked := _BEHIND.match(line, end):
+            end = marked.end()
         if end > begin:
             yield from _pieces(line, begin, end)
             begin = end
