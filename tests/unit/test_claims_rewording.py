@@ -311,3 +311,21 @@ def test_a_sentence_of_an_item_can_be_left_out_and_an_item_of_several(item: str)
     for whole in (f"{item}Taikoo Li has 800 cars.\n\nThat is all.", f"{item}A mall.\n{above}"):
         alone = next(one for one in statements(whole, LINKED) if "800" in one.plain)
         assert not can_be_left_out(whole, alone)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("迅达40分钟到[^w0-0]，安捷90分钟[^w0-0]。", "迅达40分钟到[^w1-0]，安捷90分钟[^w0-0]。"),
+        ("它40分钟到[^w2-0]，安捷90分钟[^w0-0]。", "它40分钟到[^w2-0][^w1-0]，安捷90分钟[^w0-0]。"),
+        ("安捷90分钟[^w0-0]，迅达40分钟到。", "安捷90分钟[^w0-0]，迅达40分钟到[^w1-0]。"),
+        ("都快[^w0-0]，安捷90分钟到[^w0-0]。", "都快[^w0-0]，安捷90分钟到[^w0-0][^w1-0]。"),
+    ],
+)  # fmt: skip
+def test_a_source_that_code_adds_is_cited_behind_the_clause_that_it_bears(
+    text: str, shown: str
+) -> None:
+    known = evidence(w0_0="安捷：90 分钟到场。", w1_0="迅达：40 分钟到场。", w2_0="备用车。")
+    _, outcome = judge(text, known, v="s", p=["2.1", "1.1"])
+    assert outcome.cite
+    assert as_it_stands(text, [outcome]) == shown

@@ -8,15 +8,17 @@ from itertools import groupby
 from typing import Any
 
 from agent.core.strings import is_table_rule, json_bytes, letters_of
-from agent.evidence.claims.passages import Evidence
+from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.places import counted_down, is_known, item_name
 from agent.evidence.claims.proof import Outcome, span_in
 from agent.evidence.claims.statements import (
     ITEM_MARK,
     LINKED,
+    Citation,
     Notation,
     Statement,
 )
+from agent.evidence.figures import figures, same
 from agent.evidence.language import LONGEST
 from agent.evidence.numbering import source_key
 from agent.evidence.references import CITATION
@@ -209,7 +211,7 @@ def _as_it_should_stand(
         return outcome.revised
     text = statement.text
     if outcome.cite is not None:
-        text = cited_anew(statement, outcome.cite, notation, gap)
+        text = cited_anew(statement, outcome.cite, notation, gap, passages=outcome.passages)
     if not outcome.fails:
         return text
     sign = CONTRADICTED if outcome.verdict == "contradicted" else MARK
@@ -264,17 +266,24 @@ def _end_of(span: str, text: str, statement: Statement, notation: Notation) -> i
 
 
 def cited_anew(
-    statement: Statement, names: Iterable[str], notation: Notation, gap: str = ""
+    statement: Statement,
+    names: Iterable[str],
+    notation: Notation,
+    gap: str = "",
+    *,
+    passages: Sequence[Passage] = (),
 ) -> str:
     """Return a statement that cites these sources: what it cites rightly stays where it stands.
 
     The others stand in the place of its last citation where that goes, else before its end: what
-    is cited rightly bears the words before it. `gap` stands before the first citation, as it does
-    in the text.
+    is cited rightly bears the words before it. A source stands behind the one clause that has
+    figures which only its `passages` have. `gap` stands before the first citation, as it does in
+    the text.
     """
     wanted = list(dict.fromkeys(names))
     missing = [name for name in wanted if name not in statement.cited]
-    written = "".join(map(notation.write, missing))
+    clauses = {name: one for name in missing if (one := _its_clause(name, statement, passages))}
+    written = "".join(notation.write(name) for name in missing if name not in clauses)
     written = f"{gap}{written}" if written and not statement.citations else written
     text, last = statement.text, statement.citations[-1:]
     stays = not any(set(wanted).isdisjoint(citation.ids) for citation in last)
@@ -287,10 +296,34 @@ def cited_anew(
             else "".join(map(notation.write, kept))
         )
         goes = not stays and citation in last
+        if own := [name for name, its in clauses.items() if its == citation]:
+            # What is cited here by mistake bears another clause, and stands there.
+            is_twice = [each.ids for each in statement.citations].count(citation.ids) > 1
+            right = "" if is_twice else right
+            right += "".join(map(notation.write, own))
         text = text[:begin] + right + (written if goes else "") + text[end:]
     stop = _STOP.search(text) if stays else None
     at = stop.start() if stop else len(text.rstrip())
     return f"{text[:at]}{written}{text[at:]}" if stays else text
+
+
+def _its_clause(name: str, statement: Statement, passages: Sequence[Passage]) -> Citation | None:
+    """Return what is cited behind the one clause that has figures of a source's passages alone."""
+    own = [figure for p in passages if p.source == name for figure in p.figures]
+    others = [figure for p in passages if p.source != name for figure in p.figures]
+
+    def has_its(words: str) -> bool:
+        return any(
+            any(same(one, each) for each in own) and not any(same(one, each) for each in others)
+            for one in figures(words)
+        )
+
+    found, begin = list[Citation](), 0
+    for citation in statement.citations:
+        if has_its(statement.text[begin : citation.start - statement.start]):
+            found.append(citation)
+        begin = citation.end - statement.start
+    return found[0] if len(found) == 1 and not has_its(statement.text[begin:]) else None
 
 
 def signs(outcomes: Iterable[Outcome]) -> list[str]:
