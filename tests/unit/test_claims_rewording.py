@@ -329,3 +329,16 @@ def test_a_source_that_code_adds_is_cited_behind_the_clause_that_it_bears(
     _, outcome = judge(text, known, v="s", p=["2.1", "1.1"])
     assert outcome.cite
     assert as_it_stands(text, [outcome]) == shown
+
+
+def test_a_citation_that_code_writes_stands_as_those_of_the_text_do() -> None:
+    told = "One is 40 [^w0-0]. Two is 90 [^w0-0]. Three is 7."
+    for text, shown in (
+        (told, told.replace("7.", "7 [^w1-0].")),
+        (told.replace(" [", "["), told.replace(" [", "[").replace("7.", "7[^w1-0].")),
+    ):
+        both = [Outcome("supported")] * 2
+        outcomes = [*both, Outcome("missing", ("7",), revised="Three is 7[^w1-0].")]
+        assert as_it_stands(text, outcomes) == shown
+        cited = [*both, Outcome("supported", cite=("w1-0",))]
+        assert as_it_stands(text, cited) == shown

@@ -208,10 +208,11 @@ def _as_it_should_stand(
     statement: Statement, outcome: Outcome, notation: Notation, gap: str
 ) -> str:
     if outcome.revised is not None:
-        return outcome.revised
+        return _spaced(outcome.revised, notation, gap)
     text = statement.text
     if outcome.cite is not None:
         text = cited_anew(statement, outcome.cite, notation, gap, passages=outcome.passages)
+        text = _spaced(text, notation, gap)
     if not outcome.fails:
         return text
     sign = CONTRADICTED if outcome.verdict == "contradicted" else MARK
@@ -219,6 +220,20 @@ def _as_it_should_stand(
     for at in sorted({_end_of(span, text, statement, notation) for span in spans}, reverse=True):
         text = text[:at] + sign + text[at:]
     return text
+
+
+def _spaced(text: str, notation: Notation, gap: str) -> str:
+    """Return a text with a gap before its citations, as those of the whole text have one."""
+    found = [match for match in notation.pattern.finditer(text) if notation.read(match)]
+    ends = {match.end() for match in found}
+    for match in reversed(found if gap else []):
+        at = match.start()
+        if at and at not in ends and not text[at - 1].isspace() and text[at - 1] not in _OPENING:
+            text = text[:at] + gap + text[at:]
+    return text
+
+
+_OPENING = "([（【|*"
 
 
 def settled(
