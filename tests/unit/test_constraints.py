@@ -91,6 +91,18 @@ def test_a_car_park_beside_a_lunch_need_not_be_cheap_or_suit_anybody() -> None:
     assert {verdict["verdict"] for verdict in check(park, asked, "zh")} == {"satisfied", "violated"}
 
 
+@pytest.mark.parametrize(("category", "word"), [("地铁站", "地铁站"), ("博物馆", "博物馆")])
+def test_what_was_looked_up_as_another_kind_is_judged_by_no_demand(
+    category: str, word: str
+) -> None:
+    """Each station near some cafés had no price a head, and each museum was no car park."""
+    demands: Constraints = {"kind": "cafe", "max_cost": 60, "min_rating": 4.5}
+    [beside] = judged([record(category=category, keywords=[word])], demands, "zh")
+    assert beside["verdicts"] == []
+    [one] = judged([record(category=category, keywords=["咖啡馆"])], demands, "zh")
+    assert {verdict["constraint"] for verdict in one["verdicts"]} == {*demands}
+
+
 def test_a_hotpot_above_the_budget_never_stands_before_one_within_it() -> None:
     """人均100以内 put a hotpot of ¥110 first."""
     constraints = Constraints(max_cost=100, kind="restaurant")

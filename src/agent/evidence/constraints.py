@@ -173,7 +173,8 @@ def judged(places: Sequence[Place], constraints: Constraints, language: Language
     if not constraints:
         return list(places)
     checked = [
-        Place(**{**place, "verdicts": check(place, constraints, language)}) for place in places
+        Place(**{**place, "verdicts": _of_what_is_asked(place, constraints, language)})
+        for place in places
     ]
     return sorted(checked, key=lambda place: max(_rank(place), _is_beside(place, constraints)))
 
@@ -186,10 +187,25 @@ def _is_beside(place: Place, constraints: Constraints) -> bool:
     kind = constraints.get("kind")
     if kind != "parking" and is_named("parking", place["category"]):
         return True
+    return _is_of_another_search(place, kind)
+
+
+def _is_of_another_search(place: Place, kind: PlaceKind | None) -> bool:
     searched = kinds_searched(place)
     if kind is None or not searched or kind in searched:
         return False
     return kind_outcome(place, kind) != "satisfied"
+
+
+def _of_what_is_asked(
+    place: Place, constraints: Constraints, language: Language
+) -> list[PlaceVerdict]:
+    """Return a place's verdicts; none of one that was looked up as another kind than is asked for.
+
+    A café's station has no price a head, and a museum of before is no car park.
+    """
+    is_other = _is_of_another_search(place, constraints.get("kind"))
+    return [] if is_other else check(place, constraints, language)
 
 
 def fitting(places: Sequence[Place], constraints: Constraints, language: Language) -> int:
