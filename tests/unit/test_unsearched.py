@@ -50,6 +50,7 @@ def test_a_sum_has_two_numbers_and_dates_are_none() -> None:
         ("太好了,谢谢你!就按你说的走", "不客气!玩得开心。17:00 前到就行。", "不客气!玩得开心。"),
         ("Danke!", "Gern geschehen! Um 9:00 öffnet es. Viel Spaß!", "Gern geschehen!"),
         ("Thanks!", "You're welcome.", "You're welcome."),
+        ("第二个呢", "第二家更安静。开到 22:00。", ""),
         ("Thanks!", "It opens at 9:00. You're welcome.", ""),
         ("How high is it?", "It is a mountain. It is 8,849 m high.", ""),
     ],

@@ -5,12 +5,15 @@ A model says so; a weak one says it of facts as well. Code believes it where it 
 
 import unicodedata
 
+from agent.core.strings import has_han
 from agent.evidence.figures import Figure, figures
 from agent.evidence.language import sentence_spans, words
 
 _LONGEST_COURTESY = 200
 _SHORT = 30
 """Characters of thanks or a greeting that nobody replied to yet."""
+_LONGEST_THANKS, _OF_HAN = 16, 3
+"""Letters of a sentence that is mere thanks, and how many a Chinese character counts."""
 _SAME_WORDS = 2
 """So many words of a question in a reply: it speaks of what was asked."""
 
@@ -33,13 +36,15 @@ def is_courtesy(question: str, reply: str) -> bool:
 def courtesy_of(question: str, reply: str) -> str:
     """Return of a reply what can be one to thanks or a greeting; empty where it answers a fact.
 
-    All of it; to what asks nothing its first sentences, as far as none states a figure.
+    All of it; to what asks nothing its first sentences, as far as none states a figure, and each is
+    so short that it hardly tells a fact.
     """
     if is_courtesy(question, reply) or not may_be_courtesy(question):
         return reply * is_courtesy(question, reply)
     kept = 0
     for begin, end in sentence_spans(reply):
-        if not is_courtesy(question, reply[begin:end]) or end > _LONGEST_COURTESY:
+        letters = sum(_OF_HAN if has_han(char) else char.isalpha() for char in reply[begin:end])
+        if letters > _LONGEST_THANKS or not is_courtesy(question, reply[begin:end]):
             break
         kept = end
     return reply[:kept].strip()

@@ -20,7 +20,7 @@ from agent.evidence.hours import minutes_of
 from agent.evidence.intent import extract_place, needs_origin, needs_place
 from agent.evidence.kinds import kind_searched
 from agent.evidence.language import fold
-from agent.evidence.mentions import places_of
+from agent.evidence.mentions import mentioned, places_of
 from agent.evidence.outing.plan import is_stop
 from agent.evidence.outing.wish import meant_by, valid_day, valid_wish
 from agent.evidence.queries import clean_text, drop_seen, is_visible, shares_nothing
@@ -328,7 +328,7 @@ def _courtesy(written: SearchQueryList, turn: Turn, previous: Previous) -> str:
     Behind an answer that of its reply which is no more than that: what else it tells stands there.
     """
     reply = "" if written.needs_search else clean_text(written.reply, _LONGEST_REPLY)
-    if previous.get("answer"):
+    if previous.get("answer") and not mentioned(previous["places"], reply):
         return courtesy_of(turn["question"], reply)
     return reply if is_courtesy(turn["question"], reply) else ""
 
