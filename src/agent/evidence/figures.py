@@ -62,7 +62,8 @@ _AMOUNT = (
 _FIRST = re.escape("".join({word[0] for word in (*MONTHS, *FOREIGN_MONTHS, *PREFIXES)}))
 _CODE = "(?:USD|RMB|CNY|EUR|GBP|HKD|usd|rmb|eur)"
 _MINUS = re.compile(
-    r"(?:(?<![A-Za-z0-9%℃°)\]年月日号时点分元米万亿岁折成])[-−–]|负|零下|\b(?:minus|negative)\ )\Z",
+    r"(?:(?<![A-Za-z0-9%℃°)\]年月日号时点分元米万亿岁折成])[-−–]|负|零下"
+    r"|(?<![\d%°)€$£¥]\ )\b(?:minus|negative)\ )\Z",
     re.I,
 )
 _LONGEST_MINUS = 9
@@ -403,9 +404,11 @@ def _read(match: re.Match[str], digits: Digits, text: str) -> Figure | None:
         return None
     value += Decimal("0.5") if match["half"] else 0
     minus = _MINUS.search(digits.text, max(0, start - _LONGEST_MINUS - 1), start)
+    kind, magnitude, factor = _unit_of(match, digits.text, value)
+    if minus and minus[0].endswith(" ") and kind in ("second", "person"):
+        minus = None  # Something minus two minutes: no time is less than none.
     if minus:
         began = digits.starts[minus.start()]
-    kind, magnitude, factor = _unit_of(match, digits.text, value)
     return Figure(
         text[began:ended],
         began,

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from functools import lru_cache
 from operator import add
@@ -89,11 +89,24 @@ _COUNTED = re.compile(
 _BEHIND = re.compile(r"[ \t]?\0+")
 
 
-def sentence_spans(text: str, markers: re.Pattern[str] | None = None) -> Iterator[tuple[int, int]]:
+_LONGEST_NAME = 80
+
+
+def is_cut(name: str) -> bool:
+    """Return whether a name has more than one sentence: Ciao! Caffé; long ones are none."""
+    return len(name) <= _LONGEST_NAME and len([*sentence_spans(name)]) > 1
+
+
+def sentence_spans(
+    text: str, markers: re.Pattern[str] | None = None, names: Iterable[str] = ()
+) -> Iterator[tuple[int, int]]:
     """Yield where the sentences of a text begin and end, line by line, without the blanks between.
 
-    Markers are no words: they belong to the sentence before them, also behind its full stop.
+    Markers are no words: they belong to the sentence before them, also behind its full stop. Within
+    `names` none ends.
     """
+    for name in names:
+        text = text.replace(name, _END.sub(lambda match: "_" * len(match[0]), name[:-1]) + name[-1])
     if markers is not None:
         text = markers.sub(lambda match: "\0" * len(match[0]), text)
     at = 0

@@ -4,7 +4,8 @@ from collections.abc import Container, Iterable, Sequence
 
 from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.statements import Statement
-from agent.evidence.figures import figures, same
+from agent.evidence.figures import Figure, figures, same
+from agent.evidence.mentions import mentioned
 
 MOST_BEHIND = 2
 """Sources up to which code adds to those behind a statement: a judge names first what decides."""
@@ -19,19 +20,63 @@ def cite_of(
     is named for a page that has what is told, or what is worked out.
     """
     named = sources_named(passages, evidence)
-    if not statement.citations or not named or set(named) <= set(statement.cited):
+    if not statement.citations or not named:
+        return None
+    others = _of_other_places(statement, named, evidence)
+    if set(named) <= set(statement.cited) and not others:
         return None
     added = [name for name in named if name not in statement.cited][:MOST_BEHIND]
-    keep = statement.cited
+    keep = tuple(name for name in statement.cited if name not in others)
     is_borne = not set(named).isdisjoint(keep)
     if is_borne and len(named) > MOST_BEHIND:
         # What sums up many is told by each where it stands: any one of them would be a chance.
-        return None
+        return keep if others else None
     if not is_borne:
         keep = tuple(name for name in keep if _lends(name, statement, added, evidence))
     # What nothing cited bears cites one that does.
     room = max(not is_borne, MOST_BEHIND - _behind(statement, keep))
-    return (*keep, *added[:room]) if room else None
+    return (*keep, *added[:room]) if room or others else None
+
+
+def cite_of_its_place(
+    statement: Statement, passages: Iterable[Passage], evidence: Evidence
+) -> tuple[str, ...] | None:
+    """Return what a statement is to cite where it cites the record of another place than it names.
+
+    However much of it is borne out.
+    """
+    found = [*passages]
+    others = _of_other_places(statement, sources_named(found, evidence), evidence)
+    return cite_of(statement, found, evidence) if others else None
+
+
+def _of_other_places(
+    statement: Statement, named: Sequence[str], evidence: Evidence
+) -> frozenset[str]:
+    """Return the records of places that a statement cites and does not name, while it names others.
+
+    Only those that a judge does not name, and which have no figure of it that the others lack.
+    """
+    records = evidence.records
+    own = [place for name in named if (place := records[name].place)]
+    if not (own and mentioned(own, statement.said)):
+        return frozenset()
+    stated = [figure for figure in figures(statement.said) if figure.telling]
+    given = _figures_of(named, evidence)
+
+    def is_other(name: str) -> bool:
+        place = records[name].place if name in records and name not in named else None
+        if not place or mentioned([place], statement.said):
+            return False
+        there = _figures_of([name], evidence)
+        lent = (one for one in stated if any(same(one, other) for other in there))
+        return all(any(same(one, other) for other in given) for one in lent)
+
+    return frozenset(filter(is_other, statement.cited))
+
+
+def _figures_of(names: Container[str], evidence: Evidence) -> list[Figure]:
+    return [figure for p in evidence.passages if p.source in names for figure in p.figures]
 
 
 def _behind(statement: Statement, keep: Container[str]) -> int:

@@ -11,6 +11,7 @@ from agent.core.strings import is_table_rule, json_bytes, letters_of
 from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.places import counted_down, is_known, item_name
 from agent.evidence.claims.proof import Outcome, span_in
+from agent.evidence.claims.shown_sums import as_it_stands
 from agent.evidence.claims.statements import (
     ITEM_MARK,
     LINKED,
@@ -255,7 +256,7 @@ def _with_right_figures(text: str, outcome: Outcome, notation: Notation) -> tupl
     """Return a text with the figures that code knows, and the words that are still at fault."""
     spans = list(outcome.spans)
     for wrong, right in outcome.right:
-        figure, written, at = re.compile(rf"(?<![\d.,]){re.escape(wrong)}(?!\d)"), "", 0
+        figure, written, at = as_it_stands(wrong), "", 0
         for cited in notation.pattern.finditer(text):
             written += figure.sub(right, text[at : cited.start()]) + cited[0]
             at = cited.end()

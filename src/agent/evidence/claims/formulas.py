@@ -5,7 +5,7 @@ import math
 import operator
 import re
 from calendar import monthrange
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date
 from decimal import Decimal, InvalidOperation
@@ -250,6 +250,7 @@ _PLAIN_TERMS = frozenset(
     map(Decimal, [*range(13), 24, 30, 52, 60, 100, 365, 1000, 3600, 10000])
 ) | {Decimal("0.5")}
 """What units have of each other, and small counts."""
+_PERCENT = Decimal(100)
 _FACTORS = tuple(map(Decimal, (1, 60, 100, 3600, 10**3, 10**4, 10**6, 10**8, 10**9)))
 _EXACT, _HEDGED = Decimal("0.012"), Decimal("0.05")
 _ABOUT = re.compile(r"about|around|nearly|almost|roughly|约|近|多|余|左右|≈", re.IGNORECASE)
@@ -295,15 +296,45 @@ def forms_of(term: Decimal) -> list[Decimal]:
 
 
 def is_term(figure: Figure, formulas: Sequence[str]) -> bool:
-    """Return whether a figure is what sums are made of."""
+    """Return whether a figure is what sums are made of; of a time hour and minutes are no terms."""
     days = [day for formula in formulas for day in days_in(formula)]
     if figure.date:
         return is_one_of(figure.date, days)
     clocks = {minutes for formula in formulas for minutes in clocks_in(formula)}
+    if clocks.intersection(figure.clocks):
+        return True
+    terms = {term for one in formulas for term in terms_of(_CLOCK.sub("", _plain(one)))}
+    if figure.clock is not None:
+        return not terms.isdisjoint({Decimal(figure.clock), Decimal(figure.clock) / _HOUR})
     if clocks and figure.kind == _LENGTH:
-        return figure.amount / _HOUR in clocks
-    terms = {term for formula in formulas for term in terms_of(formula)}
+        return bool({abs(figure.amount) / _HOUR} & {*clocks, *terms})
+    if not figure.kind and figure.value * _HOUR in clocks:
+        return True
     return not terms.isdisjoint(values_of([figure]) | spans_of(figure, days))
+
+
+def gives_length(formula: str, found: Iterable[Figure]) -> bool:
+    """Return whether a sum of times certainly gives how long something takes, and no time.
+
+    Some figures tell which of its terms are times, and which are lengths.
+    """
+    told = [*found]
+    clocks = {minutes for figure in told for minutes in figure.clocks}
+    lengths = {abs(f.amount) / _HOUR for f in told if f.kind == _LENGTH}
+    terms = clocks_in(formula)
+    times = terms & clocks
+    if terms - clocks - lengths or times & lengths:
+        return False
+    return not times or (len(times) == _BOTH_ENDS and "+" not in formula)
+
+
+_BOTH_ENDS = 2
+
+
+def between(found: Iterable[Figure]) -> set[Decimal]:
+    """Return how many minutes lie between each two times of day."""
+    clocks = {figure.clock for figure in found if figure.clock is not None}
+    return {Decimal(abs(one - other)) for one, other in combinations(clocks, 2)}
 
 
 def may_result(figure: Figure, formulas: Iterable[str]) -> bool:
@@ -330,13 +361,31 @@ def tells(figure: Figure, result: Decimal, text: str) -> bool:
         return True
     near = text[max(0, figure.start - _BEFORE) : figure.end + _BEFORE]
     share = _HEDGED if _ABOUT.search(near) else _EXACT
+    and_more = _AND_MORE.search(text, figure.start, figure.end + _BEHIND)
     return any(
-        abs(said - value) <= _half_step(said, value * share)
-        and not (share == _EXACT and _are_counts(said, value) and said != value)
-        for factor in _FACTORS
-        for value in (abs(result) * factor, abs(result) / factor)
+        (abs(said - value) <= _half_step(said, value * share)
+         and not (share == _EXACT and _are_counts(said, value) and said != value))
+        or (and_more and said <= value < said + _last_place(said))
+        for value in _told_as(figure, abs(result))
         for said in (abs(figure.bare), abs(figure.value))
-    )
+    )  # fmt: skip
+
+
+_AND_MORE, _BEHIND = re.compile(r"[\d一二三四五六七八九十百千万]\s?[多余几]"), 2
+"""20 多: from twenty up to thirty."""
+
+
+def _told_as(figure: Figure, result: Decimal) -> Iterator[Decimal]:
+    """Yield the numbers as which a result may be told in a figure's unit.
+
+    Only what has a unit is a hundredth of it, or of sixty: ★4.4 is not 440.
+    """
+    for factor in _FACTORS:
+        if factor in (60, 3600) and figure.kind != _LENGTH:
+            continue
+        yield result * factor
+        if figure.kind or abs(figure.bare) < 1 or factor != _PERCENT:
+            yield result / factor
 
 
 _A_FEW = 2
@@ -365,9 +414,13 @@ def _half_step(said: Decimal, share: Decimal) -> Decimal:
     Of a number that ends in zeros, or was cut where it was to be rounded, it is that share, as far
     as its last digit goes.
     """
-    written, last = (Decimal(1).scaleb(n.adjusted() - len(n.as_tuple().digits) + 1)
-                     for n in (said, said.normalize()))  # fmt: skip
-    return max(written / 2, min(last, share))
+    return max(_last_place(said, zeros=True) / 2, min(_last_place(said), share))
+
+
+def _last_place(said: Decimal, *, zeros: bool = False) -> Decimal:
+    """Return one of the last digit of a number that is not zero; with `zeros`, of the last one."""
+    number = said if zeros else said.normalize()
+    return Decimal(1).scaleb(number.adjusted() - len(number.as_tuple().digits) + 1)
 
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*")
@@ -395,9 +448,16 @@ def rewritten(figure: Figure, number: Decimal) -> str:
     return ""
 
 
-def right_result(figure: Figure, result: Decimal) -> str:
-    """Return a wrong result of a sum as it should read, in the unit in which it is written."""
-    forms = [form for factor in _FACTORS for form in (result * factor, result / factor)]
+def right_result(figure: Figure, result: Decimal, *, is_length: bool = False) -> str:
+    """Return a wrong result of a sum as it should read, in the unit in which it is written.
+
+    Empty where it may be in another unit; of times, a result is in minutes.
+    """
+    if is_length:
+        forms = [result * _HOUR / figure.scale] if figure.kind == _LENGTH else []
+    else:
+        forms = [result, result / (figure.scale / figure.factor)]
+        forms += [result * _PERCENT] if figure.kind == "percent" else []
     said = figure.value
     near = (form for form in forms if said / _MOST_APART < form < said * _MOST_APART)
     best = min(near, key=lambda form: max(form / said, said / form), default=None)

@@ -8,14 +8,16 @@ from itertools import product
 from typing import Literal
 
 from agent.core.strings import letters_of, split_at
-from agent.evidence.claims.citing import MOST_BEHIND, cite_of, sources_named
+from agent.evidence.claims.citing import MOST_BEHIND, cite_of, cite_of_its_place, sources_named
 from agent.evidence.claims.formulas import (
+    between,
+    clocks_in,
     day_of,
     forms_of,
+    gives_length,
     is_plain,
     is_sum,
     is_term,
-    may_result,
     one_step,
     parts_of,
     rewritten,
@@ -32,14 +34,17 @@ from agent.evidence.claims.shown_sums import (
     Chain,
     KnownFigures,
     invented_term,
+    is_certain,
     is_right_day,
+    is_told,
     named_sums,
     results_in,
     right_results,
     shown_results,
+    sums_set_right,
+    told_as_results,
     worked_out,
     wrong_days,
-    wrong_results,
 )
 from agent.evidence.claims.statements import Statement, must_stand, states
 from agent.evidence.claims.totals import wrong_totals
@@ -211,11 +216,7 @@ def _with_shown_sums(
     statement: Statement, outcome: Outcome, evidence: Evidence, chain: Chain
 ) -> Outcome:
     """Return an outcome with what shown sums and weekdays should be that are told wrongly."""
-    sums = [
-        (figure.text, told, result)
-        for figure, result in wrong_results(statement.plain, evidence, chain)
-        if (told := right_result(figure, result))
-    ]
+    sums = sums_set_right(statement.plain, evidence, chain)
     total = None if outcome.verdict == "computed" else chain.totals.get(statement.start)
     if total and not evidence.has(total[0]) and (told := rewritten(*total)):
         sums.append((total[0].text, told, total[1]))
@@ -224,7 +225,7 @@ def _with_shown_sums(
     right = tuple(pair for pair in pairs if pair[1])
     if outcome.fails:
         accused = (pair for pair in right if any(pair[0] in span for span in outcome.spans))
-        return replace(outcome, right=(*outcome.right, *accused))
+        return replace(outcome, right=tuple(dict.fromkeys((*outcome.right, *accused))))
     value, spans = f"{sums[0][2].normalize():,f}" if sums else "", tuple(one for one, _ in pairs)
     again = Outcome("missing", spans, outcome.passages, value=value, right=right)
     return again if pairs else outcome
@@ -342,7 +343,8 @@ def _supported(
         for figure in stated
         if must_stand(figure, statement.plain)
     ):
-        return Outcome("unchecked", passages=passages)
+        cite = cite_of_its_place(statement, passages, evidence)
+        return Outcome("unchecked", passages=passages, cite=cite)
     return Outcome("supported", passages=passages, cite=cite_of(statement, passages, evidence))
 
 
@@ -464,31 +466,26 @@ def _computed(
         return Outcome("unchecked", passages=passages)
     results, formulas = sums.results, [*sums.results]
     terms = [term for formula in formulas for term in terms_of(formula)]
-    rest = [
-        figure
-        for figure in own
-        if not is_term(figure, formulas)
-        and may_result(figure, formulas)
-        and states(figure, statement.plain)
-    ]
+    rest = told_as_results(own, formulas, statement.plain)
     unshown = [f for f in rest if any(tells(f, v, statement.plain) for v in sums.unshown)]
     rest = [figure for figure in rest if figure not in unshown]
     untold = {
         f"{formula} = {told_value(formula, result)}": result
         for formula, result in results.items()
-        if not any(tells(figure, result, statement.plain) for figure in rest)
+        if not is_told(result, rest, statement.plain)
         # What a sum gives may be told as a term of the next one.
         and not (result in terms and result in values_of(own))
+        and not any(f.clock == result and is_term(f, [*results]) for f in own)
     }
     # Of a range, one end may be right; so may what a chain goes through.
     parts = [part for formula in formulas for part in parts_of(formula)]
-    is_told = not rest or not untold
+    is_right = not rest or not untold
     rest = [f for f in rest if not any(tells(f, part, statement.plain) for part in parts)]
     others = [f for f in rest if not _stands(f, [*stand, *known.shown], evidence)]
-    if is_told and not unshown and (sums.is_whole or not others):
+    if is_right and not unshown and (sums.is_whole or not others):
         values = {*terms, *parts, *values_of(f for f in own if f not in others)}
-        return _beside_a_right_sum(others, values, statement, passages)
-    if is_told or not sums.is_whole:
+        return _beside_a_right_sum(others, values, statement, passages, formulas)
+    if is_right or not sums.is_whole:
         # A figure may be what a sum gives that cannot be read.
         return Outcome("unchecked", passages=passages)
     strange = _in_place_of_a_result(rest, statement, passages, evidence, known)
@@ -499,20 +496,31 @@ def _computed(
     if not strange and all(is_plain(n) or {*forms_of(n)} & values_of(own) for n in terms):
         # Whoever tells each term tells the result, too.
         strange = rest
-    return _not_the_result(strange, untold, passages)
+    return _not_the_result(strange, untold, statement, [*stand, *own], passages)
 
 
 def _not_the_result(
-    strange: Sequence[Figure], untold: Mapping[str, Decimal], passages: tuple[Passage, ...]
+    strange: Sequence[Figure],
+    untold: Mapping[str, Decimal],
+    statement: Statement,
+    told: Iterable[Figure],
+    passages: tuple[Passage, ...],
 ) -> Outcome:
-    """Return a sum as missing where one figure alone stands in its result's place."""
-    is_day = all(day_of(formula, result) for formula, result in untold.items())
+    """Return a sum as missing where one figure alone stands in its result's place.
+
+    What is right is told only where that is certain: `told` tells what the terms of a sum are.
+    """
+    is_day, known = all(day_of(one, result) for one, result in untold.items()), [*told]
+    is_length = all(gives_length(one, known) for one in untold if clocks_in(one))
+    strange = strange if is_length else ()
     if len(strange) != 1 or is_day != bool(strange[0].date) or strange[0].clock is not None:
         return Outcome("unchecked", passages=passages)
-    (written, result), figure = next(iter(untold.items())), strange[0].text
-    right = right_result(strange[0], result)
-    return Outcome("missing", (figure,), passages, value=written,
-                   right=((figure, right),) if right else ())  # fmt: skip
+    [figure] = strange
+    written, result = next(iter(untold.items()))
+    is_sure = len(untold) == 1 and is_certain(figure, result, statement.plain, written, known)
+    right = right_result(figure, result, is_length=bool(clocks_in(written))) if is_sure else ""
+    return Outcome("missing", (figure.text,), passages, value=written,
+                   right=((figure.text, right),) if right else ())  # fmt: skip
 
 
 def _beside_a_right_sum(
@@ -520,23 +528,28 @@ def _beside_a_right_sum(
     known: Iterable[Decimal],
     statement: Statement,
     passages: tuple[Passage, ...],
+    formulas: Iterable[str],
 ) -> Outcome:
     """Return a sum as computed unless a figure that stands nowhere is no term and no part of it.
 
-    `own` are those that are neither; one more step with the `known` numbers may give it.
+    `own` are those that are neither; one more step with the `known` numbers may give it. Beside a
+    sum of times, a length is a reserve of the writer's: nothing is said of it.
     """
-    shown, steps = results_in(statement.plain), one_step(known)
-    strange = tuple(
-        figure.text
+    shown = results_in(statement.plain)
+    steps = one_step(known) | between(figures(statement.plain))
+    strange = [
+        figure
         for figure in own
         if figure.text not in shown
         and not (figure.date or figure.clock is not None)
         and must_stand(figure, statement.plain)
         and steps.isdisjoint(values_of([figure]))
-    )
-    return (
-        Outcome("missing", strange, passages) if strange else Outcome("computed", passages=passages)
-    )
+    ]
+    if not strange:
+        return Outcome("computed", passages=passages)
+    if any(map(clocks_in, formulas)) and all(figure.kind == "second" for figure in strange):
+        return Outcome("unchecked", passages=passages)
+    return Outcome("missing", tuple(figure.text for figure in strange), passages)
 
 
 def _in_place_of_a_result(

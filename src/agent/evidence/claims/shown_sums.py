@@ -3,9 +3,10 @@
 import math
 import re
 from calendar import day_name
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from itertools import pairwise
@@ -16,7 +17,11 @@ from agent.evidence.claims.formulas import (
     forms_of,
     formulas_of,
     is_plain,
+    is_term,
+    may_result,
+    one_step,
     parts_of,
+    right_result,
     spans_of,
     tells,
     terms_of,
@@ -25,13 +30,13 @@ from agent.evidence.claims.formulas import (
 )
 from agent.evidence.claims.judging import Ruling
 from agent.evidence.claims.passages import Evidence, Passage
-from agent.evidence.claims.statements import Statement
+from agent.evidence.claims.statements import Statement, states
 from agent.evidence.figures import Figure, distinct, figures
 from agent.evidence.language import weekdays_in
 
 _EQUALS = "=＝≈"
 _OPERATED = re.compile(r"\d[^=＝≈;；:：]{0,30}?(?:[×*÷/+−]|\s[-–]\s)[^=＝≈;；:：]{0,30}?\d")
-_PARTS = re.compile(r"[;；:：，]|,\s")
+_PARTS = re.compile(r"[;；:：，]|,(?!\d)")
 _NO_TERM = re.compile(r"[^\d.,+\-*/()×÷−–]")
 _ASSUMES = re.compile(
     r"assum|suppos|假设|假定|设为|暂按|[若按][^，。；]{0,12}[计算]|\b(?:if|say|taking)\b",
@@ -111,11 +116,83 @@ def shown_results(statements: Sequence[Statement]) -> list[Figure]:
 
 def right_results(text: str) -> Iterator[Figure]:
     """Yield the results of sums that a text shows and that are right: later ones may use them."""
+    for result, figure, _ in _shown(text):
+        if tells(figure, result, text):
+            yield figure
+
+
+def _shown(text: str) -> Iterator[tuple[Decimal, Figure, int]]:
+    """Yield what a text's shown sums give, the figure that is told behind, and where they begin."""
     for begin, end, behind in _left_sides(text):
-        result = value_of(_NO_TERM.sub("", text[begin:end]))
-        if result is not None:
-            told = figures(text[behind:])[:1]
-            yield from (figure for figure in told if tells(figure, result, text))
+        left = text[begin:end]
+        run = _last_run(figures(left), left)
+        first = run[0].start if run else 0
+        if left.count(")", first) > left.count("(", first):
+            first = len(left[:first].rstrip(" ("))
+        result = value_of(_NO_TERM.sub("", left[first:]))
+        if result is None:
+            continue
+        for figure in figures(text[behind:])[:1]:
+            yield result, replace(figure, start=behind + figure.start), begin + first
+
+
+def _last_run(terms: Sequence[Figure], left: str) -> Sequence[Figure]:
+    """Return the terms before a sign of equality that stand between operators."""
+    at = len(terms) - 1
+    while at > 0 and _OPERATOR.fullmatch(left, terms[at - 1].end, terms[at].start):
+        at -= 1
+    return terms[max(at, 0) :]
+
+
+def told_as_results(found: Sequence[Figure], formulas: Sequence[str], text: str) -> list[Figure]:
+    """Return the figures that may be what sums give: no term of them, no count and no rating."""
+    return [
+        figure
+        for figure in found
+        if not is_term(figure, formulas)
+        and may_result(figure, formulas)
+        and states(figure, text)
+        and text[figure.start - 1 : figure.start] != "★"
+    ]
+
+
+def is_told(result: Decimal, found: Iterable[Figure], text: str) -> bool:
+    """Return whether a result is told: behind its own sum, where the text shows that."""
+    own = [figure for value, figure, _ in _shown(text[:_LONGEST_SUM]) if value == result]
+    return any(tells(figure, result, text) for figure in own or found)
+
+
+def is_certain(
+    figure: Figure, result: Decimal, text: str, formula: str, known: Iterable[Figure]
+) -> bool:
+    """Return whether a figure of a text can only be what a sum gives that is named for it.
+
+    It stands behind that sum, or is the one figure of the text, in the unit of a term; and once:
+    the same figure elsewhere may be another.
+    """
+    own = [(told, begin) for value, told, begin in _shown(text[:_LONGEST_SUM]) if value == result]
+    terms = terms_of(formula)
+    units = {f.kind for f in known if f.kind and not values_of([f]).isdisjoint(terms)}
+    is_alone = len(figures(text)) == 1 and figure.kind in units
+    is_own = [told.start for told, _ in own] == [figure.start] and not any(
+        _is_more(told, result, text[:begin]) for told, begin in own
+    )
+    return (is_own or is_alone) and times_in(figure.text, text) == 1
+
+
+def _is_more(told: Figure, result: Decimal, before: str) -> bool:
+    """Return whether a number before a sum may belong to it: 3 rooms, for four nights 4 × 110."""
+    return told.value in one_step({result, *(figure.value for figure in figures(before))})
+
+
+def times_in(figure: str, text: str) -> int:
+    """Return how often a figure stands in a text."""
+    return sum(1 for _ in as_it_stands(figure).finditer(text))
+
+
+def as_it_stands(figure: str) -> re.Pattern[str]:
+    """Return the pattern of a figure that is no part of a longer one."""
+    return re.compile(rf"(?<![\d.,]){re.escape(figure)}(?!\d)")
 
 
 _OPERATOR = re.compile(r"[\s)\]]*(?:[×*÷/+−]|\s[-–x]\s)[\s(\[]*")
@@ -140,15 +217,19 @@ def wrong_results(
     """Return the figures that are not what the sums give that a text shows, with what these give.
 
     Only of plain sums of what stands in the evidence or is the result of one before: numbers in one
-    unit, or with none, between signs, and one number behind that stands nowhere. Behind a wrong
-    result stand the terms that go on with one.
+    unit, or with none, between signs, and one number behind that stands nowhere. Before them may
+    stand only what they say again (四人 4 × 110). Behind a wrong result stand the terms that go on
+    with one.
     """
     found, chain = list[tuple[Figure, Decimal]](), chain or Chain()
     text = text[:_LONGEST_SUM]
     for begin, end, behind in _left_sides(text):
         left = text[begin:end]
-        terms, told = figures(left), figures(text[behind:])[:1]
-        if not _is_plain_sum(text, left, terms, told, behind):
+        every, told = figures(left), figures(text[behind:])[:1]
+        terms = _last_run(every, left)
+        before = {figure.value for figure in every[: len(every) - len(terms)]}
+        is_again = before <= {figure.value for figure in terms}
+        if not is_again or not _is_plain_sum(text, left, terms, told, behind):
             continue
         wrong = [(f, chain.mended[f.value]) for f in terms
                  if f.value in chain.mended and not evidence.has(f)]  # fmt: skip
@@ -164,10 +245,26 @@ def wrong_results(
             continue
         if tells(told[0], result, text):
             chain.known |= values_of(told)
-        elif not evidence.has(told[0]):
+        elif not evidence.has(told[0]) and not _is_more(
+            told[0], result, text[: begin + terms[0].start]
+        ):
             chain.mended[told[0].value] = result
             found += [(told[0], result), *wrong]
     return found
+
+
+def sums_set_right(text: str, evidence: Evidence, chain: Chain) -> list[tuple[str, str, Decimal]]:
+    """Return the wrong figures of the sums that a text shows, how each should read, and its value.
+
+    The same figure elsewhere may be another: of two it is not certain which is wrong.
+    """
+    found = [
+        (figure.text, told, result)
+        for figure, result in wrong_results(text, evidence, chain)
+        if (told := right_result(figure, result))
+    ]
+    often = Counter(wrong for wrong, _, _ in found)
+    return [one for one in found if times_in(one[0], text) == often[one[0]]]
 
 
 def _is_plain_sum(

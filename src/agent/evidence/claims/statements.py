@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from agent.core.strings import is_table_rule, letters_of
 from agent.evidence.citations import MARKER, NOT_FOUND
 from agent.evidence.figures import Figure
-from agent.evidence.language import sentence_spans
+from agent.evidence.language import is_cut, sentence_spans
 from agent.evidence.markdown import link_url
 from agent.evidence.numbering import source_key
 from agent.evidence.references import CITATION
@@ -21,6 +21,8 @@ class Notation:
     pattern: re.Pattern[str]
     read: Callable[[re.Match[str]], tuple[str, ...]]
     write: Callable[[str], str]
+    names: tuple[str, ...] = ()
+    """Names with a full stop or its like in them: no sentence ends there."""
 
 
 MARKED = Notation(MARKER, lambda match: (match[1],), lambda name: f"[^{name}]")
@@ -53,7 +55,8 @@ def numbered(used: list[Source], sources: Mapping[str, Source]) -> Notation:
         number = keys.index(key) + 1
         return f"[{number}]({url})" if url else f"[{number}]"
 
-    return Notation(CITATION, read, write)
+    names = {source["title"] for source in sources.values()}
+    return Notation(CITATION, read, write, tuple(sorted(filter(is_cut, names))))
 
 
 @dataclass(frozen=True)
@@ -228,7 +231,7 @@ class Splitter:
             self._begin_item(len(line) - len(line.lstrip()))
         self._is_list, self._is_over = kind == "item", False
         statements, label = [], ""
-        for start, end in sentence_spans(line[begin:], self._notation.pattern):
+        for start, end in self._spans(line[begin:]):
             parts = (self._heading, label, end_of(self._before))
             context = " / ".join(filter(None, parts))
             statement = self._statement(line[begin + start : begin + end], at + begin + start)
@@ -241,6 +244,9 @@ class Splitter:
                 replace(statement, kind=kind, context=context, block=self._block, line=at)
             )
         return statements
+
+    def _spans(self, text: str) -> Iterator[tuple[int, int]]:
+        return sentence_spans(text, self._notation.pattern, self._notation.names)
 
     def _statement(self, text: str, at: int) -> Statement:
         citations = tuple(

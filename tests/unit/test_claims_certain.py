@@ -1,0 +1,59 @@
+"""Code writes another figure only where it is certain which one is wrong."""
+
+from typing import cast
+
+from agent.evidence.claims.judging import Ruling
+from agent.evidence.claims.passages import Evidence, Record
+from agent.evidence.claims.proof import proved
+from agent.evidence.claims.statements import MARKED, numbered, statements
+from agent.evidence.types import Place, Source
+from tests.support.rows import by_examples
+
+
+@by_examples
+def test_a_figure_beside_a_sum_is_neither_accused_nor_changed_unless_it_is_the_result(
+    text: str, record: str, calc: str, verdict: str, right: list[list[str]]
+) -> None:
+    known = Evidence({"a0-0": Record([record])}, question="be there by 9:00", today="2026-11-29")
+    [one] = statements(text, MARKED)
+    [outcome] = proved([one], {0: Ruling(v="c", p=["1.1"], calc=calc)}, known)
+    assert (outcome.verdict, [[*pair] for pair in outcome.right]) == (verdict, right)
+
+
+def place(name: str, record: str) -> Record:
+    return Record([f"{name} | {record}"], cast(Place, {"id": name, "name": name, "source": ""}))
+
+
+HOURS = Evidence(
+    {
+        "a0-0": place("成都博物馆", "周二至周日 09:00-20:30"),
+        "a0-1": place("四川科技馆", "周二至周日 09:00-17:00 | 距天府广场 800 m"),
+        "w0-0": Record(["周二至周日 09:00-17:00 开放。"]),
+    },
+    today="2026-11-29",
+)
+
+
+@by_examples
+def test_a_record_of_another_place_is_not_cited_for_what_is_said_of_this_one(
+    text: str, letter: str, named: list[str], cite: list[str] | None
+) -> None:
+    [one] = statements(text, MARKED)
+    [outcome] = proved([one], {0: Ruling(v=letter, p=named)}, HOURS)
+    assert (None if outcome.cite is None else [*outcome.cite]) == cite
+
+
+def test_a_statement_is_not_cut_within_the_name_of_a_source() -> None:
+    names = ["Ciao! Caffé", "Yo! Sushi", "Fazer Café"]
+    sources = {
+        f"a0-{at}": cast(
+            Source,
+            {"id": f"a0-{at}", "kind": "place", "title": name, "url": f"https://a.example/{at}"},
+        )
+        for at, name in enumerate(names)
+    }
+    text = "Ebenso bei Ciao! Caffé und Yo! Sushi. Sehr gut! Bis dann."
+    found = statements(text, numbered([], sources))
+    assert [one.plain for one in found] == [
+        "Ebenso bei Ciao! Caffé und Yo! Sushi.", "Sehr gut!", "Bis dann.",
+    ]  # fmt: skip
