@@ -57,3 +57,14 @@ def test_a_statement_is_not_cut_within_the_name_of_a_source() -> None:
     assert [one.plain for one in found] == [
         "Ebenso bei Ciao! Caffé und Yo! Sushi.", "Sehr gut!", "Bis dann.",
     ]  # fmt: skip
+
+
+@by_examples
+def test_of_two_sums_small_results_are_told_and_none_stands_for_the_other(
+    text: str, calc: str, verdict: str, value: str
+) -> None:
+    record = "¥80 a head, ¥600 in all. 15 seats, 19 seats, 14 children."
+    known = Evidence({"w0-0": Record([record])}, today="2026-11-29")
+    [one] = statements(text, MARKED)
+    [outcome] = proved([one], {0: Ruling(v="c", p=["1.1"], calc=calc)}, known)
+    assert (outcome.verdict, outcome.value, outcome.right) == (verdict, value, ())

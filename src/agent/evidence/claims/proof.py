@@ -467,12 +467,13 @@ def _computed(
     results, formulas = sums.results, [*sums.results]
     terms = [term for formula in formulas for term in terms_of(formula)]
     rest = told_as_results(own, formulas, statement.plain)
+    tellers = told_as_results(own, formulas, statement.plain, small=True)
     unshown = [f for f in rest if any(tells(f, v, statement.plain) for v in sums.unshown)]
     rest = [figure for figure in rest if figure not in unshown]
     untold = {
         f"{formula} = {told_value(formula, result)}": result
         for formula, result in results.items()
-        if not is_told(result, rest, statement.plain)
+        if not is_told(result, tellers, statement.plain)
         # What a sum gives may be told as a term of the next one.
         and not (result in terms and result in values_of(own))
         and not any(f.clock == result and is_term(f, [*results]) for f in own)
@@ -511,12 +512,11 @@ def _not_the_result(
     What is right is told only where that is certain: `told` tells what the terms of a sum are.
     """
     is_day, known = all(day_of(one, result) for one, result in untold.items()), [*told]
-    is_length = all(gives_length(one, known) for one in untold if clocks_in(one))
-    strange = strange if is_length else ()
+    strange = strange if all(gives_length(one, known) for one in untold if clocks_in(one)) else ()
     if len(strange) != 1 or is_day != bool(strange[0].date) or strange[0].clock is not None:
         return Outcome("unchecked", passages=passages)
     [figure] = strange
-    written, result = next(iter(untold.items()))
+    result, written = next(iter(untold.values())), "; ".join(untold)
     is_sure = len(untold) == 1 and is_certain(figure, result, statement.plain, written, known)
     right = right_result(figure, result, is_length=bool(clocks_in(written))) if is_sure else ""
     return Outcome("missing", (figure.text,), passages, value=written,

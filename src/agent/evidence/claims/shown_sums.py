@@ -144,14 +144,19 @@ def _last_run(terms: Sequence[Figure], left: str) -> Sequence[Figure]:
     return terms[max(at, 0) :]
 
 
-def told_as_results(found: Sequence[Figure], formulas: Sequence[str], text: str) -> list[Figure]:
-    """Return the figures that may be what sums give: no term of them, no count and no rating."""
+def told_as_results(
+    found: Sequence[Figure], formulas: Sequence[str], text: str, *, small: bool = False
+) -> list[Figure]:
+    """Return the figures that may be what sums give: no term of them, no count and no rating.
+
+    With `small` counts, too: they may tell a result ("1 free"), and are never accused.
+    """
     return [
         figure
         for figure in found
         if not is_term(figure, formulas)
         and may_result(figure, formulas)
-        and states(figure, text)
+        and (small or states(figure, text))
         and text[figure.start - 1 : figure.start] != "★"
     ]
 
