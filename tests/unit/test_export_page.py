@@ -90,7 +90,12 @@ def test_the_answer_stands_once_and_its_sources_once() -> None:
     page = html_page(answer())
     assert page.count("停车场价格") == 1
     assert page.count(NOTICE) == 1
+    assert page.index("示例数据，不是实时结果") < page.index("步行街两侧") < page.index(NOTICE)
     assert page.count(">遛娃指南</a>") == 1
+
+
+def test_no_line_begins_with_the_unit_of_a_temperature() -> None:
+    assert "2–13\u00a0°C" in html_page(answer(answer="晴，2–13 °C。"))
 
 
 def test_citations_carry_the_title_of_their_source() -> None:
@@ -205,7 +210,8 @@ def test_distances_are_worded() -> None:
 def test_the_markdown_document_is_complete() -> None:
     written = markdown_document(answer())
     assert written.startswith("# 王府井附近适合遛娃的好去处\n")
-    assert ANSWER in written
+    assert "\n\n".join(ANSWER.split("\n\n")[1:]) in written
+    assert written.splitlines()[2] == "2026-11-21 19:41（北京时间） · 示例数据，不是实时结果"
     assert "| [儿童乐园](https://uri.amap.com/marker?poiid=B1) | 220 m | 4.6 |" in written
     assert "数据 © 高德地图 · 数据时间 2026-11-21 19:40（北京时间）" in written
 
@@ -241,7 +247,7 @@ def test_a_redirect_link_whose_target_is_unknown_is_told_as_one() -> None:
     assert "未能解析" not in known
     unresolved = answer(sources=[Source(**{**found, "unresolved": True})])
     assert "lyswzyy.com · 跳转链接，未能解析" in html_page(unresolved)
-    last = markdown_document(unresolved).split("## 地点")[0].strip().splitlines()[-1]
+    last = markdown_document(unresolved).split(f"> {NOTICE}")[0].strip().splitlines()[-1]
     assert last == f"1. [lyswzyy.com]({redirect}) · 跳转链接，未能解析"
 
 

@@ -63,9 +63,10 @@ def body(**changed: Any) -> str:
 def test_a_report_has_its_headings_lists_tables_and_its_sources_once() -> None:
     document = written(answer=REPORT, sources=[source(), source(2, "https://example.com/b")])
     shown = [(each.style.name, each.text) for each in document.paragraphs if each.text]
-    assert shown[:4] == [
-        ("Title", "王府井附近适合遛娃的好去处"), ("Caption", "2026-11-21 19:41（北京时间）"),
-        ("Quote", NOTICE), ("Heading 1", "报告"),
+    assert shown[:3] == [
+        ("Title", "王府井附近适合遛娃的好去处"),
+        ("Caption", "2026-11-21 19:41（北京时间） · 示例数据，不是实时结果"),
+        ("Heading 1", "报告"),
     ]  # fmt: skip
     assert ("Normal", "步行街适合带孩子[1]，code。") in shown
     items = ("一", "二", "其中之一", "重新", "停车场价格")
@@ -73,6 +74,7 @@ def test_a_report_has_its_headings_lists_tables_and_its_sources_once() -> None:
         "List Number", "List Number", "List Bullet 2", "List Number", "List Bullet",
     ]  # fmt: skip
     assert ("Quote", "引文") in shown
+    assert ("Caption", NOTICE) in shown
     assert ("Normal", "a  = 1\nb  = 2") in shown
     assert [[cell.text for cell in row.cells] for row in document.tables[0].rows] == [
         ["项目", "价格"], ["门票", "25元[2]"],

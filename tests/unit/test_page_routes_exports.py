@@ -124,8 +124,9 @@ async def test_an_earlier_answer_is_taken_whole_with_its_own_question_and_anchor
     )  # fmt: skip
     text = (await get(monkeypatch, "answer.md", message="m1")).text
     assert text.startswith(
-        f"# 王府井附近 适合遛娃的好去处?\n\n2026-11-21 19:40（北京时间）\n\n> {NOTICE}"
+        "# 王府井附近 适合遛娃的好去处?\n\n2026-11-21 19:40（北京时间） · 示例数据"
     )
+    assert f"\n\n> {NOTICE}\n" in text
     assert "Two cafés" not in text
     report = (await get(monkeypatch, "report.html", message="m1")).text
     assert '<html lang="zh-CN">' in report

@@ -55,6 +55,13 @@ def numbered_sources(answer: FinishedAnswer) -> list[tuple[int, Source]]:
     ]
 
 
+def subtitle(answer: FinishedAnswer) -> str:
+    """Return when the answer was found, and that it is no live data where it is a sample."""
+    when = time_there(answer.generated_at, answer.places, answer.language)
+    sample = say("page.notice.offline", answer.language) if answer.notice else ""
+    return " · ".join(filter(None, (when, sample)))
+
+
 def statement_line(answer: FinishedAnswer) -> str:
     """Return "18 statements: 16 with the source's words · 1 calculated · 1 without a source".
 

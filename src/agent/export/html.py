@@ -6,7 +6,6 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 
-from agent.evidence.records import time_there
 from agent.evidence.references import site_of, strip_references
 from agent.evidence.types import Place, Source
 from agent.export.finished import (
@@ -16,6 +15,7 @@ from agent.export.finished import (
     credit,
     numbered_sources,
     statement_line,
+    subtitle,
     without_notice,
     without_title,
 )
@@ -36,14 +36,13 @@ _QUOTE = 220
 def html_page(answer: FinishedAnswer) -> str:
     """Return the whole document as text (UTF-8)."""
     title = escape(" ".join(answer.question.split()))
-    when = time_there(answer.generated_at, answer.places, answer.language)
     cards = PlaceCards(answer)
     body = "".join((
         f"<h1>{title}</h1>",
-        f'<p class="when">{escape(when)}</p>',
-        f'<p class="notice">{escape(answer.notice)}</p>' if answer.notice else "",
+        f'<p class="when">{escape(subtitle(answer))}</p>',
         _answer(answer, cards),
         f'<p class="statements">{escape(line)}</p>' if (line := statement_line(answer)) else "",
+        f'<p class="statements">{escape(answer.notice)}</p>' if answer.notice else "",
         _checked(answer),
         _places(answer, cards.shown),
         _sources(answer),
@@ -57,7 +56,8 @@ def html_page(answer: FinishedAnswer) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="referrer" content="no-referrer">\n'
         f"<title>{title}</title>\n<style>\n{_style()}</style>\n</head>\n"
-        f"<body><main>{_with_languages(body, answer.language)}</main></body>\n</html>\n"
+        f"<body><main>{_with_languages(_kept_together(body), answer.language)}</main></body>\n"
+        "</html>\n"
     )
 
 
@@ -74,6 +74,11 @@ def _style() -> str:
 
 _OUTSIDE_TEXT = re.compile(r"(<svg.*?</svg>|<iframe.*?</iframe>|<[^>]*>)", re.DOTALL)
 _HAN_RUN = re.compile(r"[\u3400-\u9fff][\u3000-\u303f\u3400-\u9fff\uff00-\uffef]*")
+
+
+def _kept_together(html: str) -> str:
+    """Return HTML in which no line begins with the unit of a temperature."""
+    return html.replace(" °C", "\u00a0°C")
 
 
 def _with_languages(html: str, language: Language) -> str:

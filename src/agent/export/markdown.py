@@ -10,7 +10,6 @@ from markdown_it.token import Token
 
 from agent.core.processor import breathe
 from agent.evidence.markdown import link_url, open_url, without_dead_links, without_urls
-from agent.evidence.records import time_there
 from agent.evidence.references import references, strip_references
 from agent.evidence.types import Place
 from agent.export.finished import (
@@ -22,6 +21,7 @@ from agent.export.finished import (
     place_cell,
     place_columns,
     statement_line,
+    subtitle,
     without_notice,
     without_title,
 )
@@ -145,15 +145,15 @@ def markdown_document(answer: FinishedAnswer) -> str:
         unresolved = say("export.unresolved", answer.language)
         listed = references(answer.sources, answer.language, unresolved=unresolved)
         text = f"{strip_references(text)}\n\n{listed}"
-    notice = [f"> {answer.notice}"] if answer.notice else []
     parts = [
         f"# {escape_markdown(answer.question)}",
-        time_there(answer.generated_at, answer.places, answer.language),
-        *notice,
+        subtitle(answer),
         without_dead_links(text),
     ]
     if line := statement_line(answer):
         parts.append(f"*{escape_markdown(line)}*")
+    if answer.notice:
+        parts.append(f"> {answer.notice}")
     if checked := checked_sentences(answer):
         parts.append(f"## {say('export.checked.title', answer.language)}")
         parts.append(

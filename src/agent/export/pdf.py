@@ -40,7 +40,6 @@ from agent.core.processor import breathe
 from agent.core.strings import one_line
 from agent.evidence.markdown import open_url
 from agent.evidence.outing.text import day_title, outing_section
-from agent.evidence.records import time_there
 from agent.evidence.references import strip_references
 from agent.evidence.types import Outing, Source
 from agent.export.finished import (
@@ -50,6 +49,7 @@ from agent.export.finished import (
     credit,
     numbered_sources,
     statement_line,
+    subtitle,
     without_notice,
     without_title,
 )
@@ -271,13 +271,12 @@ def pdf_document(answer: FinishedAnswer) -> bytes:
     title = printable_text(" ".join(answer.question.split()))
     text = without_title(without_notice(answer.answer, answer.notice), answer.question)
     cards = PlaceCards(answer)
-    when = time_there(answer.generated_at, answer.places, answer.language)
     parts = [
         *page.lines(title, size=_SIZES[1], after=4, bold=True),
-        *page.lines(when, size=_SMALL, colour=_GREY),
-        *page.lines(answer.notice, size=_SMALL, colour=_GREY),
+        *page.lines(subtitle(answer), size=_SMALL, colour=_GREY),
         *page.markdown(strip_references(text) if answer.sources else text, cards),
         *page.lines(statement_line(answer), size=_SMALL, colour=_GREY),
+        *page.lines(answer.notice, size=_SMALL, colour=_GREY),
         *_places(answer, page, cards.shown),
         *_sources(answer, page),
     ]

@@ -24,7 +24,6 @@ from agent.core.patterns import Linear
 from agent.core.processor import breathe
 from agent.core.strings import one_line, valid_text
 from agent.evidence.markdown import open_url
-from agent.evidence.records import time_there
 from agent.evidence.references import site_of, strip_references
 from agent.evidence.types import Place, Source
 from agent.export.finished import (
@@ -37,6 +36,7 @@ from agent.export.finished import (
     place_cell,
     place_columns,
     statement_line,
+    subtitle,
     without_notice,
     without_title,
 )
@@ -71,10 +71,10 @@ def word_document(answer: FinishedAnswer) -> bytes:
     language = answer.language
     text = without_title(without_notice(answer.answer, answer.notice), answer.question)
     writer.line(" ".join(answer.question.split()), style="Title")
-    writer.line(time_there(answer.generated_at, answer.places, language), style="Caption")
-    writer.line(answer.notice, style="Quote")
+    writer.line(subtitle(answer), style="Caption")
     writer.markdown(strip_references(text) if answer.sources else text)
     writer.line(statement_line(answer), style="Caption")
+    writer.line(answer.notice, style="Caption")
     if checked := checked_sentences(answer):
         writer.line(say("export.checked.title", language), style="Heading 1")
         for one in checked:

@@ -54,8 +54,8 @@ export function renderMarkdown(text, { sources = [] } = {}) {
   }
   for (const code of fragment.querySelectorAll("pre")) scrollable(code, say("code"));
   for (const text of textsIn(fragment)) {
-    // A line does not begin with the dot between two facts.
-    if (!text.parentElement?.closest("code")) text.data = text.data.replaceAll(" · ", "\u00a0· ");
+    // A line begins neither with the dot between two facts nor with a unit.
+    if (!text.parentElement?.closest("code")) text.data = text.data.replace(/ (?=· |°C)/g, "\u00a0");
     if (foreign(text.data)) text.replaceWith(...withLanguage(text.data));
   }
   return fragment;
