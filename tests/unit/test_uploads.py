@@ -15,12 +15,14 @@ from starlette.requests import ClientDisconnect
 from agent.core.calls import Calls
 from agent.knowledge.base import KnowledgeBase, build_knowledge
 from agent.knowledge.files import Destination
+from agent.knowledge.formats import FAILURES
 from agent.knowledge.types import Scope
 from agent.knowledge.uploads import UploadLimits, Uploads, safe_name
 from agent.server import documents
 from agent.server.auth.api_keys import access
 from agent.server.auth.guard import RequestGuard
 from agent.settings import Settings
+from agent.texts import has
 from tests.support.two_owners import ALICE, BOB, KEYS
 
 PATH = "/app/documents"
@@ -233,3 +235,8 @@ async def test_a_server_that_takes_no_files_says_so(
     async with door() as http:
         reply = await give(http, "a.md", LEASE)
         assert (reply.status_code, reply.json()["code"]) == (403, "off")
+
+
+def test_the_page_says_in_its_languages_why_a_file_is_not_taken() -> None:
+    codes = [*FAILURES, *documents._REFUSED, "name", "away"]
+    assert [code for code in codes if not has(f"page.documents.codes.{code}")] == []
