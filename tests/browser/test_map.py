@@ -1,12 +1,13 @@
 """The map beside an answer: filled while it works, with ways, and gone where it has nothing."""
 
+import base64
 import json
 import re
 from typing import Any
 
 import pytest
 
-from tests.support.browser import BROWSER, Visits, expect
+from tests.support.browser import BROWSER, Route, Visits, expect
 from tests.support.browser_page import ask, ends, part
 from tests.support.command_line import ZH
 from tests.support.dev_server import DevServer
@@ -22,6 +23,8 @@ _WATCH = """() => {
   }).observe(document.body, { subtree: true, childList: true });
 }"""
 PLAY = "Where can children play near Wangfujing, Beijing?"
+PHOTOS = "https://aos-comment.amap.com/"
+GIF = base64.b64decode("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7")
 ELSEWHERE = "宽窄巷子附近的公园"
 """A question no other test asks: the server they share still has to look its places up."""
 
@@ -237,3 +240,19 @@ def test_a_place_says_whether_it_is_open_and_leads_there(visit: Visits) -> None:
     code = place.locator("img.place-qr")
     expect(code).to_be_visible()
     assert code.evaluate("(one) => one.decode().then(() => one.naturalWidth)") > 0
+
+
+def test_a_place_that_is_opened_shows_its_photo(visit: Visits, server: DevServer) -> None:
+    def with_photos(route: Route) -> None:
+        reply = route.fetch()
+        body = re.sub(r'"photo":\s*null', f'"photo": "{PHOTOS}a.gif"', reply.text())
+        route.fulfill(response=reply, body=body)
+
+    page = visit().tab()
+    page.route(re.compile("/threads/"), with_photos)
+    page.route(re.compile(f"^{PHOTOS}"), lambda route: route.fulfill(body=GIF))
+    page.goto(f"/app?thread={answered_thread(server, ZH)}")
+    page.locator("button.place-line").first.click()
+    photo = page.get_by_alt_text(re.compile("和平菓局"))
+    expect(photo).to_be_visible()
+    expect(photo).to_have_js_property("naturalWidth", 1)
