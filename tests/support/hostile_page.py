@@ -10,7 +10,10 @@ body link:not([href^='app/']), form:not(dialog form), img:not([src^='app/files/'
 audio, video, source, iframe:not([data-part='suggestions'] iframe), iframe:not([sandbox]),
 iframe[sandbox*='allow-scripts'], iframe[sandbox*='allow-same-origin'], [formaction], [srcdoc]
 """
-_OUR_LINKS = ".skip, .thread-link, .place-source, .leaflet-control a, [data-part='exports'] a"
+_OUR_LINKS = (
+    ".skip, .thread-link, .place-source, .leaflet-control a, [data-part='exports'] a, "
+    ".cite[href^='#source-']"
+)
 _WHAT_ACTS = """
 ([forbidden, ours]) => {
   const acts = (node) => [...node.attributes].some(({ name }) => /^on/i.test(name));
