@@ -94,8 +94,8 @@ def test_the_answer_stands_once_and_its_sources_once() -> None:
     assert page.count(">遛娃指南</a>") == 1
 
 
-def test_no_line_begins_with_the_unit_of_a_temperature() -> None:
-    assert "2–13\u00a0°C" in html_page(answer(answer="晴，2–13 °C。"))
+def test_temperatures_and_their_unit_stay_on_one_line() -> None:
+    assert "2–\u206013\u00a0°C" in html_page(answer(answer="晴，2–13 °C。"))
 
 
 def test_citations_carry_the_title_of_their_source() -> None:

@@ -76,9 +76,12 @@ _OUTSIDE_TEXT = re.compile(r"(<svg.*?</svg>|<iframe.*?</iframe>|<[^>]*>)", re.DO
 _HAN_RUN = re.compile(r"[\u3400-\u9fff][\u3000-\u303f\u3400-\u9fff\uff00-\uffef]*")
 
 
+_BETWEEN_DEGREES = re.compile(r"–(?=-?\d{1,3}\u00a0°C)")
+
+
 def _kept_together(html: str) -> str:
-    """Return HTML in which no line begins with the unit of a temperature."""
-    return html.replace(" °C", "\u00a0°C")
+    """Return HTML in which a temperature and its unit, or two of them, stay on one line."""
+    return _BETWEEN_DEGREES.sub("–\u2060", html.replace(" °C", "\u00a0°C"))
 
 
 def _with_languages(html: str, language: Language) -> str:

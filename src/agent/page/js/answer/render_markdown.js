@@ -13,6 +13,8 @@ const say = translator("page.render_markdown");
 const FIGURE = /^[-+–~¥$€%°\d.,:/ ]{1,24}$/;
 /** Matches a moment, or from when to when. */
 const HOURS = /^\d?\d:\d\d(?:\s?[–~-]\s?\d?\d:\d\d)?$/;
+/** Matches two temperatures. */
+const DEGREES = /(-?\d{1,3}–-?\d{1,3}\u00a0°C)/;
 const TOP_LEVEL = 3; // Below the page's title and the question; a report's own title is not shown.
 const PURE = {
   RETURN_DOM_FRAGMENT: true,
@@ -57,8 +59,15 @@ export function renderMarkdown(text, { sources = [] } = {}) {
     // A line begins neither with the dot between two facts nor with a unit.
     if (!text.parentElement?.closest("code")) text.data = text.data.replace(/ (?=· |°C)/g, "\u00a0");
     if (foreign(text.data)) text.replaceWith(...withLanguage(text.data));
+    else if (DEGREES.test(text.data)) text.replaceWith(...whole(text.data));
   }
   return fragment;
+}
+
+/** Parts a text so that two temperatures stay on one line. @param {string} text */
+function whole(text) {
+  return text.split(DEGREES)
+    .map((part) => (DEGREES.test(part) ? el("span", { class: "figure" }, part) : part));
 }
 
 /** Parts a text so that its Chinese words say what they are. @param {string} text */
