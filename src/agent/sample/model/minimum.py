@@ -58,8 +58,10 @@ class Sentence:
 
 
 def sentences(text: str, id: str = "", title: str = "") -> list[Sentence]:
-    """Return the sentences of a text without its markers."""
-    plain = MARKER.sub("", text.replace("…", "\n"))
+    """Return the sentences of a text without its markers, and without its title before them."""
+    plain = MARKER.sub("", text.replace("…", "\n")).lstrip("# ")
+    if title and plain.startswith(title):
+        plain = plain.removeprefix(title).lstrip(": \n")
     return [Sentence(plain[start:end], id, title) for start, end in sentence_spans(plain)]
 
 
@@ -291,6 +293,10 @@ def _noted(text: str) -> list[Sentence]:
 def _nearest_of_each(rows: Iterable[Sentence], question: str, most: int) -> list[Sentence]:
     """Return the nearest sentences of each source, the source of the best first."""
     best = nearest(rows, question, 100)
+    # Findings name a page before its first sentence.
+    own = {(row.id, row.text) for row in best}
+    heads = [row.text.partition(": ")[2] for row in best]
+    best = [row for row, rest in zip(best, heads, strict=True) if (row.id, rest) not in own]
     ids = list(dict.fromkeys(row.id for row in best))[:SOURCES]
     return [row for id in ids for row in [r for r in best if r.id == id][:most]]
 
