@@ -18,7 +18,6 @@ async def begin(client) -> None:
     thread = (await client.threads.create())["thread_id"]
     await client.runs.wait(thread, "agent", input=ASK)
     await client.crons.create_for_thread(thread, "agent", schedule="0 8 * * 1", input=ASK)
-    # Servers reply with other things to that: looked up, it is the cron on each.
     (cron,) = await client.crons.search(thread_id=thread)
     print(f"thread: {thread}\ncron: {cron['cron_id']}\nafter Monday: weekly.py {thread}")
 
@@ -27,19 +26,14 @@ async def tell(client, thread: str) -> None:
     try:
         changes = await client.http.get(f"/app/runs/{thread}/changes")
     except ConflictError:
-        print("nothing to compare yet: the question was asked once")
-        return
+        sys.exit("nothing to compare yet: the question was asked once")
     print(f"since {changes['since']}: {changes['same']} statements are the same")
     for row in changes["figures"]:
         print(f"other figures: {row['before']} -> {row['after']}")
-    print(*(f"new: {text}" for text in changes["new"]), sep="\n")
-    print(*(f"gone: {text}" for text in changes["gone"]), sep="\n")
-
-
-async def main() -> None:
-    client = get_client(url=URL, api_key=os.environ.get("TANLU_API_KEY"))
-    await (tell(client, sys.argv[1]) if sys.argv[1:] else begin(client))
+    for kind in ("new", "gone"):
+        print(*(f"{kind}: {text}" for text in changes[kind]), sep="\n")
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    sdk = get_client(url=URL, api_key=os.environ.get("TANLU_API_KEY"))
+    asyncio.run(tell(sdk, sys.argv[1]) if sys.argv[1:] else begin(sdk))

@@ -79,7 +79,7 @@ def nothing_finished_was_repeated(standins: Standins, lost: int) -> None:
     kinds = Counter(kind(call) for call in calls)
     assert kinds["search"] == kinds["deep_compress"] == 4
     # What another topic has read is in the workspace.
-    assert kinds["extract"] in (3, 4)
+    assert kinds["extract"] in (2, 3, 4)
     assert kinds["deep_report"] == kinds["review"] == kinds["revise"] == 1
     again = {call: times - 1 for call, times in calls.items() if times > 1}
     assert sum(again.values()) <= lost, Counter(kind(call) for call in again)
