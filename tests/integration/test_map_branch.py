@@ -105,6 +105,14 @@ async def test_the_anchor_is_not_its_own_neighbour(lab: MapLab) -> None:
     assert not map_result.rejected
 
 
+async def test_a_shop_that_is_called_by_where_it_is_is_near_that_place(lab: MapLab) -> None:
+    """蓝蛙(三里屯太古里店), 28 m off and all that was asked for, was taken for 三里屯 itself."""
+    map_result = await lab.map_result(
+        {"intent": "nearby", "place": "三里屯", "city": "北京", "keywords": ["西餐"]}
+    )
+    assert map_result.places[0]["name"].startswith("蓝蛙")
+
+
 async def test_an_id_of_the_records_costs_no_call_in_a_tool(lab: MapLab) -> None:
     map_result = await lab.map_result(
         {"intent": "nearby", "place": "王府井", "city": "北京", "keywords": ["书店"]}

@@ -450,3 +450,13 @@ def test_who_is_to_be_open_until_after_midnight_is_asked_of_the_night_of_that_da
     nights: Constraints = {"open_until": "02:00", "open_on": [7]}
     assert outcome(nights, open_time="周一、周日 00:00-24:00")[0] == "satisfied"
     assert outcome(nights, open_time="周二、周日 00:00-24:00")[0] == "violated"
+
+
+def test_what_fits_leads_also_where_a_demand_ranks_all_as_unknown() -> None:
+    """ "Quiet" is known of no café: those of unknown price had come before the one that fits."""
+    demands = Constraints(max_cost=60, other=["quiet"])
+    near = {"distance_from": "Station", "keywords": ["café"]}
+    found = [record("B", distance_m=90, **near), record("A", cost=40.0, distance_m=80, **near)]
+    lines = grouped_lines(judged(found, demands, "en"), "en").splitlines()
+    assert lines[0] == say("constraints.groups.satisfied", "en", count=1)
+    assert [("nearest" in line) for line in lines] == [False, True, False, False]

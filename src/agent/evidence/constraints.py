@@ -229,10 +229,12 @@ def grouped_lines(places: Sequence[Place], language: Language) -> str:
         groups.setdefault(name, []).append(place)
     if len(groups.keys() - {"beside"}) < _MIXED:
         return place_lines(places, language)
+    # What fits leads, however the places were ranked by what nobody could know of any.
+    leading = {name: groups[name] for name in (*_GROUPS, "beside") if name in groups}
     return "\n".join(
         f"{say(f'constraints.groups.{name}', language, count=len(group))}\n"
-        f"{place_lines(group, language)}"
-        for name, group in groups.items()
+        f"{place_lines(group, language, places)}"
+        for name, group in leading.items()
     )
 
 

@@ -445,9 +445,9 @@ def china_time(moment: str, language: Language) -> str:
     return say("records.china_time", language, time=f"{local:%Y-%m-%d %H:%M}")
 
 
-def place_lines(places: Sequence[Place], language: Language) -> str:
-    """Return one line a place, with its id first; the nearest of several says so."""
-    nearest = _nearest(places)
+def place_lines(places: Sequence[Place], language: Language, among: Sequence[Place] = ()) -> str:
+    """Return one line a place, its id first; the nearest of these, or `among` more, says so."""
+    nearest = _nearest(among or places)
     return "\n".join(
         f"[^{place['source']}] {place_facts(place, language, is_nearest=place['id'] in nearest)}"
         for place in places
@@ -457,13 +457,13 @@ def place_lines(places: Sequence[Place], language: Language) -> str:
 def _nearest(places: Iterable[Place]) -> set[str]:
     """Return the ids of the places that are nearest to where they were looked for.
 
-    Of each kind that was looked for one, where there are several: a model compares figures badly.
+    From each such point one, where there are several: a model compares figures badly.
     """
-    groups: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    groups: dict[str, list[tuple[int, str]]] = {}
     for place in places:
         metres, origin = place["distance_m"], place["distance_from"]
-        for word in place["keywords"] if metres is not None and origin else ():
-            groups.setdefault((origin or "", word), []).append((metres or 0, place["id"]))
+        if metres is not None and origin and place["keywords"]:
+            groups.setdefault(origin, []).append((metres, place["id"]))
     return {min(group)[1] for group in groups.values() if len(group) > 1}
 
 

@@ -114,20 +114,22 @@ class _KnownStop:
     id: str
     name: str
     begins: str = BEGINS
+    local: str = ""
+    """Its name on the map, where the plan has it in its reader's letters."""
 
 
 def _stops(outing: Outing | None, places: Sequence[Place]) -> Iterator[_KnownStop]:
     """Yield the stops of a plan in order, then what it left out, then the other places."""
-    seen = set[str]()
+    seen, local = set[str](), {place["id"]: place["name"] for place in places}
     for stop in outing["stops"] if outing else ():
         if "place" in stop:
-            seen.add(stop["place"])
-            yield _KnownStop(stop["place"], stop["name"], stop["begins"])
+            seen.add(id := stop["place"])
+            yield _KnownStop(id, stop["name"], stop["begins"], local.get(id, ""))
     others = [(left["place"], left["name"]) for left in outing["left_out"]] if outing else []
     for id, name in [*others, *((place["id"], place["name"]) for place in places)]:
         if id not in seen:
             seen.add(id)
-            yield _KnownStop(id, name)
+            yield _KnownStop(id, name, local=local.get(id, ""))
 
 
 def _meant(stop: str, known: Sequence[_KnownStop]) -> list[_KnownStop]:
@@ -135,7 +137,7 @@ def _meant(stop: str, known: Sequence[_KnownStop]) -> list[_KnownStop]:
     if stop.isascii() and stop.isdigit():
         number = int(stop[:4])
         return list(known[number - 1 : number]) if number else []
-    named: list[Any] = [{"id": each.id, "name": each.name} for each in known]
+    named: list[Any] = [{"id": each.id, "name": each.name, "name_en": each.local} for each in known]
     ids = mentioned(named, stop)
     return [each for each in known if each.id in ids]
 

@@ -12,6 +12,7 @@ from agent.core.outside import objects
 from agent.core.strings import letters_of
 from agent.evidence.constraints import fitting, name_suits
 from agent.evidence.geo import location_in, metres_apart, parse_lnglat
+from agent.evidence.mentions import without_branch
 from agent.evidence.types import Location, MapTask, Point, Route, TravelMode
 from agent.evidence.vocabulary import chinese_keyword, city_in_chinese
 from agent.mcp.amap.install import PROVIDER
@@ -451,11 +452,14 @@ class AmapPrefetch(Prefetch):
         return itself, [detail for detail in details if isinstance(detail, AgentError)]
 
     def _is_centre(self, hit: dict[str, Any]) -> bool:
-        """Return whether a hit or a detail is the centre itself, which is not near itself."""
+        """Return whether a hit or a detail is the centre itself, which is not near itself.
+
+        A shop is called by where it is, too, in brackets: 蓝蛙(三里屯太古里店) is not 三里屯.
+        """
         centre, name = self._result.centre, self._result.centre_name
         if self._task["intent"] != "nearby" or centre is None or not name:
             return False
-        own, named = letters_of(str(hit.get("name") or "")), letters_of(name)
+        own, named = letters_of(without_branch(str(hit.get("name") or ""))), letters_of(name)
         location = location_of(hit.get("location"))
         if location is None:
             return own == named
