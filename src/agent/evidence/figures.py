@@ -49,8 +49,9 @@ _TIMES = (
 _LATIN = _any([word for word in (*UNITS, *SCALES) if word[0] < "\u3000"])
 _LATIN_SCALES = _any([word for word in SCALES if word.isascii() and len(word) > 3])
 _CYRILLIC = _any([word for word in (*UNITS, *SCALES) if "Ѐ" <= word[0] <= "ӿ"])
-_FOREIGN = r"(?:Kilo)?[Mm]etern?|(?:kilo)?mètres|(?:kiló)?metros|(?:chilo)?metri|Euro|Einwohner"
-_POINTS = rf"\d{{1,3}}(?:\.\d{{3}}){{2,}}(?![\d.])|\d{{1,3}}\.\d{{3}}(?=\ (?:{_FOREIGN})\b)"
+_FOREIGN = r"(?:[Kk]ilo|kiló|chilo)?(?:[Mm]etern?|mètres|metros|metri)|[Ee]uros?|Einwohner"
+_POINTS = r"\d{1,3}(?:\.\d{3})+,\d\d?(?!\d)|\d{1,3}(?:\.\d{3}){2,}(?![\d.])"
+_POINTS += rf"|\d{{1,3}}\.\d{{3}}(?=\ (?:{_FOREIGN})\b|\ ?€(?!/))"
 _AMOUNT = (
     r"\d{1,3}(?:,\d{2,3})*,\d{3}(?!\d)(?:\.\d+)?|\d{1,3}(?:\ \d{3}){2,}(?![\d])(?:\.\d+)?"
     rf"|\d{{1,3}},\d{{1,2}}(?=\ ?(?:{_LATIN}))|(?<!,)\d,\d(?![\d/]|,\d)|(?P<points>{_POINTS})"
@@ -58,7 +59,7 @@ _AMOUNT = (
     r"|(?P<mixed>(?:\d{1,4}\ )?\d{1,2}[/⁄]\d{1,3})(?![\d/⁄年月]|\.\d)|\d+(?:\.\d+)?"
     rf"|\.\d{{1,3}}(?=\ ?(?:{_LATIN}))"
 )
-"""Also 574,8 km/h, ★4,5, 1.234.567, 3.600 Meter, 12,34,567, 1 1/2: else a comma lists."""
+"""Also 574,8 km/h, ★4,5, 1.234.567, 1.110,54 €, 12,34,567, 1 1/2: else a comma lists."""
 _FIRST = re.escape("".join({word[0] for word in (*MONTHS, *FOREIGN_MONTHS, *PREFIXES)}))
 _CODE = "(?:USD|RMB|CNY|EUR|GBP|HKD|usd|rmb|eur)"
 _MINUS = re.compile(
