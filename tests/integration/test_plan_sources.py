@@ -123,7 +123,7 @@ async def test_sources_that_answer_but_have_nothing_are_an_empty_task(lab: PlanL
     assert told(state)["gaps"][0]["message"] == say(
         "plan_execute.gaps.task_empty", "zh", task="技术路线"
     )
-    assert "没有找到可以引用的资料" in str(answer_of(state).text)
+    assert say("answer.nothing", "zh") in str(answer_of(state).text)
 
 
 async def test_an_optional_source_that_fails_is_told_to_the_model_and_to_the_reader(

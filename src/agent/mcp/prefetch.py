@@ -215,7 +215,9 @@ class Prefetch:
     def _is_city_known(self, place: str, city: str, at: Location) -> bool:
         """Return whether the question, its fame, what was shown before or where one is tell it."""
         near, names = self._options.near, {city.removesuffix("市"), city_in_english(city) or city}
-        said = f"{self._query} {place} {' '.join(self._records.cities)}".casefold()
+        task = self._task
+        ends = [task.get("origin"), task.get("destination"), *task.get("via", [])]
+        said = " ".join(filter(None, [self._query, place, *self._records.cities, *ends])).casefold()
         if landmark_in(place) or any(name.casefold() in said for name in names):
             return True
         shown = {each["city"] for each in self._options.known}
