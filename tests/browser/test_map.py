@@ -75,7 +75,7 @@ def test_the_note_of_a_line_lies_under_no_name_and_names_are_whole(
         assert beside or apart, name.text_content()
 
 
-_ZOOMED_AND_WIDENED = """async () => {
+_OWN_MAP = """
   const main = document.querySelector('script[type="module"][src*="/js/main"]').src;
   const { MapView } = await import(new URL("./map/map.js", main));
   const host = document.createElement("div");
@@ -84,6 +84,12 @@ _ZOOMED_AND_WIDENED = """async () => {
   const view = new MapView({ tiles: null }, { onSelect() {} });
   host.append(view.node);
   view.frame.style.height = "100%";
+"""
+"""A map of its own on the page: `host` holds `view`."""
+_ZOOMED_AND_WIDENED = (
+    "async () => {"
+    + _OWN_MAP
+    + """
   const turn = (...lngs) => ({ id: "t", answer: { routes: [], places: lngs.map((lng, number) => ({
     id: String(lng), name: `P${number}`, mentioned: true, wgs84: { lng, lat: 39.9 }, sources: [],
     fetched_at: "2026-11-21T09:00:00+00:00" })) } });
@@ -105,6 +111,7 @@ _ZOOMED_AND_WIDENED = """async () => {
   return [...host.querySelectorAll(".map-pin")].filter((pin) =>
     boxOf(pin).left < frame.left || boxOf(pin).right > frame.right).length;
 }"""
+)
 
 
 def test_a_place_that_comes_while_the_map_is_zooming_is_in_view_in_the_end(visit: Visits) -> None:
@@ -125,15 +132,10 @@ def test_no_name_is_on_the_map_without_its_pin(visit: Visits) -> None:
     assert page.locator(".map-name").count() <= len(seen) < 4
 
 
-_FITTED = """async (far) => {
-  const main = document.querySelector('script[type="module"][src*="/js/main"]').src;
-  const { MapView } = await import(new URL("./map/map.js", main));
-  const host = document.createElement("div");
-  Object.assign(host.style, { width: "600px", height: "600px", display: "grid" });
-  document.body.prepend(host);
-  const view = new MapView({ tiles: null }, { onSelect() {} });
-  host.append(view.node);
-  view.frame.style.height = "100%";
+_FITTED = (
+    "async (far) => {"
+    + _OWN_MAP
+    + """
   const places = [116.40, 116.41, far].map((lng, number) => ({ id: String(lng), name: `P${number}`,
     mentioned: number < 2, wgs84: { lng, lat: 39.9 }, sources: [],
     fetched_at: "2026-11-21T09:00:00+00:00" }));
@@ -144,6 +146,7 @@ _FITTED = """async (far) => {
   return pins().map((pin) => pin.getBoundingClientRect())
     .filter(({ left, right }) => left >= frame.left && right <= frame.right).length;
 }"""
+)
 
 
 @pytest.mark.parametrize(("far", "seen"), [(116.418, 3), (116.6, 2)], ids=["near", "far"])

@@ -149,10 +149,14 @@ _OF_ALL = frozenset({"open_at", "open_until", "open_on", "not_on", "max_distance
 def check(place: Place, constraints: Constraints, language: Language) -> list[PlaceVerdict]:
     """Return one verdict for each constraint, each with the field that says so.
 
-    A car park beside what is asked for has to be open and near: what lunch may cost, and whom it
-    suits, is no demand on it.
+    None of a place that was looked up as another kind than is asked for: a café's station has no
+    price a head, and a museum of before is no car park. A car park beside what is asked for has to
+    be open and near: what lunch may cost, and whom it suits, is no demand on it.
     """
-    if _is_beside(place, constraints):
+    kind = constraints.get("kind")
+    if _is_of_another_search(place, kind):
+        return []
+    if _is_car_park_beside(place, kind):
         kept = {key: bound for key, bound in constraints.items() if key in _OF_ALL}
         constraints = cast(Constraints, kept)
     verdicts = [
@@ -173,39 +177,27 @@ def judged(places: Sequence[Place], constraints: Constraints, language: Language
     if not constraints:
         return list(places)
     checked = [
-        Place(**{**place, "verdicts": _of_what_is_asked(place, constraints, language)})
-        for place in places
+        Place(**{**place, "verdicts": check(place, constraints, language)}) for place in places
     ]
     return sorted(checked, key=lambda place: max(_rank(place), _is_beside(place, constraints)))
 
 
 def _is_beside(place: Place, constraints: Constraints) -> bool:
-    """Return whether a place was looked up beside what is asked for: a car park, a café's station.
-
-    Nobody searched for the kind that is demanded where it was found.
-    """
+    """Return whether a place was looked up beside what is asked for: a car park, a station."""
     kind = constraints.get("kind")
-    if kind != "parking" and is_named("parking", place["category"]):
-        return True
-    return _is_of_another_search(place, kind)
+    return _is_car_park_beside(place, kind) or _is_of_another_search(place, kind)
+
+
+def _is_car_park_beside(place: Place, kind: PlaceKind | None) -> bool:
+    return kind != "parking" and is_named("parking", place["category"])
 
 
 def _is_of_another_search(place: Place, kind: PlaceKind | None) -> bool:
+    """Return whether nobody searched for the kind that is demanded where a place was found."""
     searched = kinds_searched(place)
     if kind is None or not searched or kind in searched:
         return False
     return kind_outcome(place, kind) != "satisfied"
-
-
-def _of_what_is_asked(
-    place: Place, constraints: Constraints, language: Language
-) -> list[PlaceVerdict]:
-    """Return a place's verdicts; none of one that was looked up as another kind than is asked for.
-
-    A café's station has no price a head, and a museum of before is no car park.
-    """
-    is_other = _is_of_another_search(place, constraints.get("kind"))
-    return [] if is_other else check(place, constraints, language)
 
 
 def fitting(places: Sequence[Place], constraints: Constraints, language: Language) -> int:

@@ -303,9 +303,10 @@ def route_ends(route: Route, language: Language) -> tuple[str, str]:
 
 def way_text(steps: Sequence[RouteStep], language: Language) -> str:
     """Return the legs of a way over stops, a ride's lines; of another way its first three steps."""
-    if _is_ride(steps):
-        is_over = any("duration_s" in step for step in steps)
-        return (legs_text if is_over else _journey_text)(steps, language)
+    if any("duration_s" in step for step in steps):
+        return legs_text(steps, language)
+    if any("line" in step for step in steps):
+        return _journey_text(steps, language)
     parts = [step_text(step["instruction"], language) for step in steps]
     parts = [part for part in parts if part]
     more = " …" if len(parts) > _MAIN_STEPS else ""
@@ -313,8 +314,8 @@ def way_text(steps: Sequence[RouteStep], language: Language) -> str:
     return in_script(way, language)
 
 
-def _is_ride(steps: Sequence[RouteStep]) -> bool:
-    """Return whether the steps are lines to ride on or legs, whose words are in every language."""
+def _in_legs(steps: Sequence[RouteStep]) -> bool:
+    """Return whether a way is told in legs: lines to ride on, or from stop to stop."""
     return any("line" in step or "duration_s" in step for step in steps)
 
 
@@ -512,7 +513,7 @@ def record_sections(
         # Steps are told in Chinese and English; the link has them, too.
         has_steps = language == "en" or is_chinese(language)
         lines = [
-            f"- {route_text(r, language, steps=has_steps or _is_ride(r['steps']))} [^{r['source']}]"
+            f"- {route_text(r, language, steps=has_steps or _in_legs(r['steps']))} [^{r['source']}]"
             for r in once.values()
         ]
         sections.append("\n".join([say("answer.routes", language), *lines]))

@@ -8,7 +8,7 @@ from agent.evidence.language import words
 from agent.evidence.types import Anchor, Distance, MapTask, Place, Route
 
 _BEHIND = Linear(r"([^()（）]+?)\s*[(（]([^()（）]+)[)）]")
-_VIA = " → "
+BETWEEN_STOPS = " → "
 """Between the further stops of a way, as its destination names them."""
 
 AskerWords = Mapping[str, str]
@@ -60,7 +60,7 @@ def names_said(task: MapTask, centre: str | None, routes: Sequence[Route]) -> di
 
 
 def _stops(route: Route) -> list[str]:
-    return [route["origin"], *route["destination"].split(_VIA)]
+    return [route["origin"], *route["destination"].split(BETWEEN_STOPS)]
 
 
 def place_said(place: Place, said: AskerWords) -> Place:
@@ -86,7 +86,7 @@ def route_said(route: Route, said: AskerWords) -> Route:
     if said.keys().isdisjoint(stops):
         return route
     begin, *others = (said.get(name, name) for name in stops)
-    told = Route(**{**route, "origin_en": begin, "destination_en": _VIA.join(others)})
+    told = Route(**{**route, "origin_en": begin, "destination_en": BETWEEN_STOPS.join(others)})
     if "ends" in route:
         told["ends"] = [anchor_said(end, said) for end in route["ends"]]
     return told

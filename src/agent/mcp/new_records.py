@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from agent.evidence.geo import wgs84_of
+from agent.evidence.said import BETWEEN_STOPS
 from agent.evidence.types import Anchor, Location, Place, Route, RouteMode, RouteStep
 
 NamedStop = tuple[str, Location]
@@ -72,7 +73,7 @@ def new_route(
         id=id,
         mode=mode,
         origin=named[0]["name"],
-        destination=" → ".join(each["name"] for each in named[1:]),
+        destination=BETWEEN_STOPS.join(each["name"] for each in named[1:]),
         distance_m=distance_m,
         duration_s=duration_s,
         steps=list(steps),

@@ -165,8 +165,8 @@ async def _body(draft: Draft, state: OverallState) -> AsyncIterator[str]:
         if asks(draft.turn["question"]):
             draft.gaps.append(_not_looked_up(draft))
     elif _was_searched(state) and not _has_evidence(draft, state):
-        found = [query["query"] for query in state["queries"]]
-        yield await _way_on(draft, state) or draft.nothing_found(found)
+        tried = [query["query"] for query in state["queries"]]
+        yield await _way_on(draft, state) or draft.nothing_found(tried)
     else:
         prompt = _prompt(draft, state)
         async for piece in write_or_quote(
@@ -193,11 +193,13 @@ async def _way_on(draft: Draft, state: OverallState) -> str:
         )
     except AgentError:
         return ""
-    text = draft.cited(reply.message.text.strip())
+    # What is not taken is counted nowhere.
+    citer = draft.citer.beside()
+    text = citer.feed(reply.message.text.strip()) + citer.flush()
     first = next(iter(sentences_of(text)), "")
-    refuses = draft.citer.not_found or says_not_found(first)
+    refuses = citer.not_found or says_not_found(first)
     figures = _figures(text) - _figures(draft.turn["question"])
-    is_fact = draft.citer.used or draft.citer.unknown_ids_removed or figures
+    is_fact = citer.used or citer.unknown_ids_removed or figures
     too_long = len(text) > _LONGEST_WAY_ON
     return "" if is_fact or too_long or not refuses else draft.by_code(text)
 

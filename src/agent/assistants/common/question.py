@@ -97,14 +97,17 @@ def asked(
     reader = language_of_answer(tag, turn["question"]) if tag else reader_language(turn)
     planned = plan_queries(plans, configuration, turn["near"], reader=reader, asked=about)
     queries = drop_seen(planned, [])
-    outing, replans = _outing(written, previous, configuration, queries)
+    is_moved = _is_moved(written, queries, previous)
+    outing, replans = _outing(
+        written, previous, configuration, any_query=bool(queries), is_moved=is_moved
+    )
     added = _unknown_stops(written, previous) if replans else []
     if added and not queries:
         queries = plan_queries(_looked_for(added, previous), configuration, turn["near"])
     # An earlier turn may have answered it.
     reply = _courtesy(written, turn, previous)
     may_skip = bool(previous["sources"] or reply) or _needs_none(written, turn, previous)
-    if replans and not added and _planned(previous) and not _is_moved(written, queries, previous):
+    if replans and not added and _planned(previous) and not is_moved:
         queries = []
     elif not (replans or queries) and (written.query or not may_skip or outing is not None):
         queries = [own_words(turn, configuration)]
@@ -203,10 +206,12 @@ def _outing(
     written: SearchQueryList,
     previous: Previous,
     configuration: Configuration,
-    queries: Sequence[Query],
+    *,
+    any_query: bool,
+    is_moved: bool,
 ) -> tuple[OutingWish | None, list[str]]:
     """Return what is wanted of a day, and whether it is made of what was shown before."""
-    wanted, any_query = written.outing.model_dump() if written.outing else None, bool(queries)
+    wanted = written.outing.model_dump() if written.outing else None
     if wanted is None and _is_another_day(written, previous) and not any_query:
         wanted = {}
     if configuration.outing == "off" or (wanted is None and configuration.outing == "auto"):
@@ -218,7 +223,7 @@ def _outing(
     named = [*changes, *({"stop": word, "change": "add"} for word in stated.get("order", []))]
     # A first day may be made of places shown before and of what its queries find.
     mixed = [] if planned or not any_query else _added(named, previous)
-    again = not any_query or (planned and (changes or _is_moved(written, queries, previous)))
+    again = not any_query or (planned and (changes or is_moved))
     shown = _shown(previous, changes, stops=stated.get("stops") or 0) if again else []
     replans = mixed or shown
     base = previous.get("outing") if not set(planned).isdisjoint(replans) else None
@@ -246,9 +251,16 @@ def _is_moved(written: SearchQueryList, queries: Sequence[Query], previous: Prev
 
 def _added(changes: Sequence[Mapping[str, Any]], previous: Previous) -> list[str]:
     """Return the ids of the places shown before that a day is to have, by their names."""
-    adds = [change for change in changes if change["change"] == "add"]
+    return [*dict.fromkeys(id for _, ids in _additions(changes, previous) for id in ids)]
+
+
+def _additions(
+    changes: Sequence[Mapping[str, Any]], previous: Previous
+) -> list[tuple[str, list[str]]]:
+    """Return what changes add, with the ids of the places shown before that each means."""
+    adds = [change for change in changes if change["change"] == "add" and change["stop"].strip()]
     meant = meant_by(adds, previous.get("outing"), previous["places"])
-    return [*dict.fromkeys(id for ids in meant for id in ids)]
+    return [(change["stop"], ids) for change, ids in zip(adds, meant, strict=True)]
 
 
 def _shown(
@@ -299,9 +311,7 @@ def _changed_day(previous: Previous, changes: Sequence[Mapping[str, Any]]) -> li
 def _unknown_stops(written: SearchQueryList, previous: Previous) -> list[str]:
     """Return the stops that are to be added and were never shown: they have to be looked up."""
     changes = written.outing.model_dump()["changes"] if written.outing else []
-    added = [change for change in changes if change["change"] == "add" and change["stop"].strip()]
-    known = meant_by(added, previous.get("outing"), previous["places"])
-    return [change["stop"] for change, ids in zip(added, known, strict=True) if not ids]
+    return [stop for stop, ids in _additions(changes, previous) if not ids]
 
 
 def _looked_for(stops: Sequence[str], previous: Previous) -> list[WrittenQuery]:
