@@ -107,5 +107,22 @@ async def test_a_city_that_nobody_named_is_told(
     lab.amap.faults = [replies("/geocode/geo", body)]
     task: MapTask = {"intent": "nearby", "place": "鼓楼", "keywords": ["咖啡"]}
     found = await lab.map_result(task, query=query, options=more)
-    message = say("map.city_assumed", "zh", place="鼓楼", city="南京市")
+    message = say("map.city_assumed", "zh", city="南京市")
     assert (message in [gap["message"] for gap in found.gaps]) is told
+
+
+async def test_a_place_that_a_search_found_under_another_name_is_told(lab: MapLab) -> None:
+    found = {"id": "B0OTHER001", "name": "老塔宾馆", "typecode": "100000", "type": "住宿服务"}
+    detail = {**found, "location": "116.41,39.91", "cityname": "北京市", "address": "甲1号"}
+    nothing = {"status": "1", "info": "OK", "geocodes": []}
+    suggestion = {"keywords": [], "cities": []}
+    listed = {"status": "1", "info": "OK", "pois": [found], "suggestion": suggestion}
+    lab.amap.faults = [
+        replies("/geocode/geo", nothing),
+        replies("/place/text", listed),
+        replies("/place/detail", {"status": "1", "info": "OK", "pois": [detail]}),
+    ]
+    task: MapTask = {"intent": "nearby", "place": "老塔书院", "city": "北京", "keywords": ["咖啡"]}
+    result = await lab.map_result(task)
+    taken = say("map.taken", "zh", place="老塔书院", name="老塔宾馆（北京市）")
+    assert taken in [gap["message"] for gap in result.gaps]

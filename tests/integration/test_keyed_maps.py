@@ -143,7 +143,7 @@ async def test_what_a_map_cannot_leave_out_is_told() -> None:
             way = {"intent": "route", "origin": "天安门", "destination": "王府井"}
             result = await result_of(maps, {**way, "mode": "driving", "avoid": ["motorway"]})
     [gap] = result.gaps
-    unmet = say("map.unmet", "zh", wishes=say("map.avoid.motorway", "zh"), map="高德地图")
+    unmet = say("map.unmet", "zh", wishes=say("map.avoid.motorway", "zh"))
     assert (gap["code"], gap["message"]) == ("map_unmet", unmet)
 
 

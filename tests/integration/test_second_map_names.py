@@ -4,7 +4,7 @@ import pytest
 
 from agent.evidence.records import place_lines
 from agent.evidence.references import references
-from agent.evidence.types import Constraints, Place
+from agent.evidence.types import Place
 from agent.texts import say
 from tests.integration.test_second_map_server import STATION, World, osm_world, world_fixture
 from tests.support.osm_service import own_elements
@@ -74,8 +74,7 @@ async def test_what_else_bears_a_station_s_name_is_no_place_of_a_search_for_cafe
         result = await world.result({"intent": "nearby", "place": STATION, "keywords": ["zoo"]})
         before = len(result.places)
         await world.call(result, "osm_geocode", query=STATION)
-    assert len(result.places) == before + 1
-    assert "osm:node/96" not in {place["id"] for place in result.places}
+    assert len(result.places) == before
 
 
 @pytest.mark.parametrize(("known", "told"), [((0.6, 0.55), True), ((0.8, 0.5), False)])
@@ -99,7 +98,7 @@ async def test_of_towns_of_a_name_the_others_are_told_where_they_are_as_well_kno
 
 async def test_the_city_of_a_place_is_told_where_nobody_named_one(world: World) -> None:
     task = {"intent": "nearby", "place": "Museum of Rivers", "keywords": ["cafe"]}
-    message = say("map.city_assumed", "en", place="Museum of Rivers", city="Seestadt")
+    message = say("map.city_assumed", "en", city="Seestadt")
     assert message in [gap["message"] for gap in (await world.result(task)).gaps]
     named = await world.result({**task, "city": "Seestadt"})
     assert message not in [gap["message"] for gap in named.gaps]
@@ -131,13 +130,24 @@ async def test_a_way_to_a_place_that_was_shown_goes_to_that_one_not_to_a_namesak
     assert await way("Kaffee Eins") == ("咖啡一号 (Kaffee Eins)", 13.45)
 
 
-async def test_a_wish_that_is_a_demand_is_told_beside_each_place_and_not_as_unknown_to_the_map(
-    world: World,
-) -> None:
-    demands = Constraints(suits=["wheelchair"])
-    task = {"intent": "nearby", "place": STATION, "keywords": ["cafe"]}
-    wishes = ["wheelchair accessible", "live music"]
-    result = await world.result({**task, "wishes": wishes}, constraints=demands)
-    assert [gap["message"] for gap in result.gaps if gap["code"] == "map_unmet"] == [
-        say("map.untold", "en", wishes="live music", map="OpenStreetMap")
-    ]
+async def test_a_place_that_is_called_otherwise_than_asked_for_is_told_as_what_it_is() -> None:
+    async with osm_world() as world:
+        task = {"intent": "nearby", "place": "Seestadt Haupt", "keywords": ["cafe"]}
+        result = await world.result(task)
+        exact = await world.result({**task, "place": STATION.upper()})
+    taken = say("map.taken", "en", place="Seestadt Haupt", name=STATION)
+    assert [gap["message"] for gap in result.gaps] == [taken]
+    assert result.centre_name == STATION
+    assert exact.gaps == []
+
+
+async def test_what_was_searched_around_is_no_hit_of_its_own_search() -> None:
+    stop = {
+        "type": "node", "id": 97, "lat": 52.5212, "lon": 13.4061,
+        "tags": {"railway": "station", "name": STATION},
+    }  # fmt: skip
+    async with osm_world([*own_elements(), stop]) as world:
+        task = {"intent": "nearby", "place": STATION, "keywords": ["station", "cafe"]}
+        result = await world.result(task)
+    assert result.places
+    assert STATION not in {place["name"] for place in result.places}

@@ -13,12 +13,13 @@ import pytest
 from langchain_core.messages import ToolCall, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
+from agent.assistants.common.gaps import reader_note, with_recovered
 from agent.core.calls import Calls
 from agent.core.errors import ProviderRefused
 from agent.evidence.constraints import check, judged
 from agent.evidence.maps import valid_map_task
 from agent.evidence.records import time_there, way_text
-from agent.evidence.types import Constraints, MapTask
+from agent.evidence.types import Constraints, MapTask, Source
 from agent.graph import build_graph
 from agent.mcp.map import Maps, build_map_client, build_maps
 from agent.mcp.osm.services import PUBLIC
@@ -141,11 +142,22 @@ async def test_few_hits_widen_the_search_and_that_is_told(world: World) -> None:
     result = await world.result(task)
     assert [place["name"] for place in result.places] == ["Mühlen-Apotheke"]
     assert [gap["code"] for gap in result.gaps] == ["map_widened"]
-    [distance], message = [p["distance_m"] for p in result.places], result.gaps[0]["message"]
-    assert (distance or 0) > 500
-    assert "pharmacy" in message
-    assert "500 m" in message
-    assert "1.2 km" in message
+    [place], [gap] = result.places, result.gaps
+    assert (place["distance_m"] or 0) > 500
+    assert gap["message"] == say("map.widened", "en", near="500 m", far="1.2 km")
+    assert gap["concerns"] == [place["source"]]
+
+
+async def test_a_wider_search_is_told_only_where_the_answer_cites_what_lies_farther(
+    world: World,
+) -> None:
+    task = {"intent": "nearby", "place": STATION, "keywords": ["pharmacy"], "radius_m": 500}
+    result = await world.result(task)
+    [far], beside = result.sources, Source(**{**result.sources[0], "id": "a0-9"})
+    for cited, told in (([far], True), ([beside], False), ([], False)):
+        gaps = with_recovered(result.gaps * 2, [], cited, "en")
+        note = reader_note(gaps, "One pharmacy.", "en")
+        assert note.count("500 m") == told
 
 
 async def test_a_district_is_searched_within_its_bounds(world: World) -> None:
@@ -441,14 +453,15 @@ async def test_what_a_map_cannot_do_is_the_first_sentence_of_the_answer_and_told
         lab.gemini.llm = llm = Spoken(generate_query=[plan(asked)])
         state = await lab.ask(f"How do I get from {STATION} to Uferpark by tram?")
         [shown] = llm.prompts("reflection")
-    unmet = say("map.unmet", "en", wishes="there by 9", map="OpenStreetMap")
-    both = f"{say('map.no_timetables.walking', 'en', map='OpenStreetMap')}; {unmet}"
+    unmet = say("map.unmet", "en", wishes="there by 9")
+    told = [say("map.no_timetables.walking", "en", map="OpenStreetMap"), unmet]
+    both = " ".join(say("answer.first", "en", text=each[0].upper() + each[1:]) for each in told)
     assert say("missing.said", "en", text=unmet) in shown
     text = str(answer_of(state).text)
     notice, first, *_ = text.split("\n\n")
     assert notice.startswith("> ")
-    assert first == say("answer.first", "en", text=both)
-    assert text.count(unmet) == 1
+    assert first == both
+    assert text.count(unmet[1:]) == 1
 
 
 @pytest.mark.parametrize(
@@ -504,7 +517,7 @@ async def test_a_way_goes_over_the_places_named_and_says_what_it_takes_no_accoun
     [gap] = result.gaps
     assert (gap["code"], gap["message"]) == (
         "map_unmet",
-        say("map.unmet", "en", wishes=", ".join(wishes), map="OpenStreetMap"),
+        say("map.unmet", "en", wishes=", ".join(wishes)),
     )
 
 
@@ -518,15 +531,22 @@ async def test_a_model_s_way_over_a_place_and_the_direct_one_are_two(world: Worl
     assert [route["url"].count("loc=") for route in result.routes] == [0, 3]
 
 
-async def test_what_a_map_cannot_tell_of_a_place_is_said_beside_what_it_knows(
+async def test_what_a_map_cannot_tell_of_a_place_is_left_to_the_writer_who_sees_what_is_known(
     world: World,
 ) -> None:
-    task = valid_map_task({"intent": "poi", "place": "Uferpark", "wishes": ["traffic now"]})
+    """“Cannot tell how far it is on foot” stood above an answer that told it, measured."""
+    task = valid_map_task(
+        {"intent": "poi", "place": "Uferpark", "wishes": ["how far on foot", "traffic now"]}
+    )
     result = await world.result(dict(task or {}))
     assert [place["name"] for place in result.places] == ["Uferpark"]
-    assert [gap["message"] for gap in result.gaps] == [
-        say("map.untold", "en", wishes="traffic now", map="OpenStreetMap")
-    ]
+    assert result.gaps == []
+
+
+async def test_a_way_that_was_not_found_takes_no_account_of_nothing(world: World) -> None:
+    way = {"intent": "route", "origin": STATION, "destination": "Nirgendwo", "wishes": ["no hills"]}
+    result = await world.result(way)
+    assert [gap["code"] for gap in result.gaps] == ["map_place_not_found"]
 
 
 async def test_when_one_wants_to_be_there_is_told_apart_from_what_changes_the_way(
@@ -537,8 +557,8 @@ async def test_when_one_wants_to_be_there_is_told_apart_from_what_changes_the_wa
         {**way, "wishes": ["there by 08:00", "no main road", "leave at 7:30"]}
     )
     assert [gap["message"] for gap in result.gaps] == [
-        say("map.unmet", "en", wishes="no main road", map="OpenStreetMap"),
-        say("map.untimed", "en", wishes="there by 08:00, leave at 7:30", map="OpenStreetMap"),
+        say("map.unmet", "en", wishes="no main road"),
+        say("map.untimed", "en", wishes="there by 08:00, leave at 7:30"),
     ]
 
 

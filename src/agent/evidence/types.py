@@ -357,6 +357,8 @@ class Gap(TypedDict):
     message: str
     recovered: NotRequired[bool]
     """Something else stood in, so that the reader misses nothing."""
+    concerns: NotRequired[list[str]]
+    """Ids of the sources that it is about: an answer that cites none of them need not tell it."""
 
 
 AvoidedRoad = Literal["motorway", "toll", "ferry"]

@@ -194,12 +194,15 @@ class MapClient:
     ) -> None:
         """Look up further hits, until `options.details` + `options.more` places are known.
 
-        To be called when the model has what it asked for: these calls are the first to go.
+        To be called last, when the model has what it asked for: these calls are the first to go,
+        and what of the wishes is not met is told as it is then.
         """
         records = self._records(result, options, query)
         call = self._calling(meter, on_call, options.language)
         missing = options.details + options.more - len(result.places)
-        await self.server.prefetch(task, query, records, call).more(min(missing, call.left()))
+        prefetch = self.server.prefetch(task, query, records, call)
+        await prefetch.more(min(missing, call.left()))
+        prefetch.tell()
 
     async def tools(
         self, result: MapResult, query: str, *, options: MapOptions, meter: Meter, on_call: OnCall

@@ -6,10 +6,8 @@ from typing import Any
 
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError, ProviderRefused
 from agent.core.faults import contained
-from agent.evidence.constraints import name_suits
 from agent.evidence.figures import figures
 from agent.evidence.geo import distance_text, location_in, metres_apart
-from agent.evidence.kinds import in_words
 from agent.evidence.maps import WAYS
 from agent.evidence.records import map_title
 from agent.evidence.types import AvoidedRoad, Gap, Location, MapTask, Point, TravelMode
@@ -36,6 +34,9 @@ DEFAULT_RADIUS_M = 2000
 WIDER = 2.5
 """Times the radius, where few places lie within it."""
 FEW = 3
+ITSELF_M = 500
+"""Within which a hit that has the very name of the centre is the centre: an address and a place of
+one name are located some hundred metres apart."""
 _RIDES_M = 5000
 """Up to which a way by bus is shown as one on foot, where there are no timetables."""
 _SAME_TOWN_M = 50_000
@@ -73,7 +74,6 @@ class Prefetch:
         self.avoids: frozenset[AvoidedRoad] = frozenset()
         """Roads that the map's ways can leave out."""
         self._unknown_end: str | None = None
-        self._widened_from: int | None = None
         self._cities = set[str]()
         """Cities that places of this task were found in."""
 
@@ -85,12 +85,9 @@ class Prefetch:
         except (ProviderError, BudgetExceeded) as error:
             self._gap(error)
         result = self._result
-        if self._widened_from:
-            self._tell_widened(self._widened_from)
         drop_budget_gaps(result)
         result.complete = bool(result.places or result.routes or result.weather)
-        if result.complete or result.open_for_tools:
-            self._tell_unmet()
+        self.tell()
         log.info(
             "map: %s: %d places of %d hits, %d routes, %d forecasts, %d gaps",
             self._task["intent"], len(result.places), len(result.places) + len(result.hits),
@@ -138,7 +135,7 @@ class Prefetch:
         wider = await search()
         if sum(map(len, wider)) <= sum(map(len, found)):
             return found
-        self._widened_from = radius
+        result.widened_from = radius
         return wider
 
     def _refused(self, reason: str, code: str) -> ProviderRefused:
@@ -147,56 +144,54 @@ class Prefetch:
     def _no_place(self) -> ProviderRefused:
         return self._refused("no place is named", "map_needs_place")
 
-    def _remark(self, code: str, message: str, *, query: str | None = None) -> None:
+    def _remark(self, code: str, message: str) -> None:
         """Note something of how was searched."""
-        query, provider = self._query if query is None else query, self._records.provider
-        self._result.gaps.append(Gap(query=query, provider=provider, code=code, message=message))
+        gap = Gap(query=self._query, provider=self._records.provider, code=code, message=message)
+        self._result.gaps.append(gap)
+
+    def tell(self) -> None:
+        """Note what the way is without of what was wished, and that places lie farther off.
+
+        Called again once more was looked up: what was told before is told as it is then.
+        """
+        told, result = ("map_unmet", "map_unread", "map_widened"), self._result
+        result.gaps[:] = [gap for gap in result.gaps if gap["code"] not in told]
+        if result.widened_from:
+            self._tell_widened(result.widened_from)
+        if self._task["intent"] in WAYS and result.routes:
+            self._tell_unmet()
 
     def _tell_unmet(self) -> None:
-        """Note what else is wished that the map's service takes no account of, or cannot tell."""
+        """Note what a way takes no account of; of places the writer sees what is known."""
         language = self._options.language
         roads = [road for road in self._task.get("avoid", []) if road not in self.avoids]
-        # What is demanded of a place is told beside it: whether it meets that.
-        named = [wish for wish in self._task.get("wishes", []) if not self._is_demand(wish)]
-        wishes = [*(say(f"map.avoid.{road}", language) for road in roads), *named]
-        is_way = self._task["intent"] in WAYS
+        named = (say(f"map.avoid.{road}", language) for road in roads)
+        wishes = [*named, *self._task.get("wishes", [])]
         # When to leave for eight is worked out from any way; at what traffic, is not.
-        timed = [wish for wish in wishes if is_way and any(f.clocks for f in figures(wish))]
-        name = map_title(self._records.provider, language)
+        timed = [wish for wish in wishes if any(f.clocks for f in figures(wish))]
         joint = say("punctuation.comma", language)
         if self._task.get("by_rules"):
             self._remark("map_unread", say("map.unread", language))
-        for key, told in (
-            ("map.unmet" if is_way else "map.untold", [w for w in wishes if w not in timed]),
-            ("map.untimed", timed),
-        ):
+        unmet = [wish for wish in wishes if wish not in timed]
+        for key, told in (("map.unmet", unmet), ("map.untimed", timed)):
             if told:
-                message = say(key, language, wishes=joint.join(told), map=name)
-                self._remark("map_unmet", message)
-
-    def _is_demand(self, wish: str) -> bool:
-        """Return whether a wish is a demand of a place, which each record is checked for."""
-        demands = self._options.constraints
-        return name_suits(wish, demands) or wish in demands.get("other", [])
+                self._remark("map_unmet", say(key, language, wishes=joint.join(told)))
 
     def _tell_widened(self, metres: int) -> None:
-        """Note that few places lay within so many metres, so that farther ones are shown, too.
+        """Note that little lay within so many metres, so that farther places are shown, too.
 
         A place at 1,515 m is read as one within 1.5 km: where there is none farther, it is no news.
         """
-        lie = [place["distance_m"] for place in self._result.places]
         near, far = distance_text(metres), distance_text(self._result.radius_m)
-        if lie and all(m is not None and (m <= metres or distance_text(m) == near) for m in lie):
-            return
-        language, place = self._options.language, self._result.centre_name or ""
-        # Four car parks within 2 km are no contradiction to too few cafés.
-        words = say("punctuation.comma", language).join(
-            in_words(word, language) for word in self._named_keywords().values()
-        )
-        values = {"place": in_script(place, language), "near": near, "far": far}
-        what = say("punctuation.brackets", language, text=words) if words else ""
-        message = say("map.widened", language, what=what, **values)
-        self._remark("map_widened", message, query="")
+        farther = [
+            place["source"]
+            for place in self._result.places
+            if (lies := place["distance_m"] or 0) > metres and distance_text(lies) != near
+        ]
+        if farther:
+            message = say("map.widened", self._options.language, near=near, far=far)
+            self._remark("map_widened", message)
+            self._result.gaps[-1]["concerns"] = farther
 
     def _tell_city(self, place: str, city: str, others: Sequence[str], at: Location) -> None:
         """Note which city's place was taken, where others have one, or nobody said which city."""
@@ -211,6 +206,15 @@ class Prefetch:
         else:
             return
         self._remark("map_ambiguous", message)
+
+    def _tell_taken(self, place: str, name: str, city: str | None) -> None:
+        """Note which place was taken for one that the map has under another name."""
+        language = self._options.language
+        town = city if city and city not in name else ""
+        taken = f"{name}{say('punctuation.brackets', language, text=town)}" if town else name
+        values = {"place": in_script(place, language), "name": in_script(taken, language)}
+        self._remark("map_ambiguous", say("map.taken", language, **values))
+        self._cities.update(filter(None, [city]))
 
     def _is_city_known(self, place: str, city: str, at: Location) -> bool:
         """Return whether the question, its fame, what was shown before or where one is tell it."""

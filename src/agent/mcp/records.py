@@ -152,6 +152,8 @@ class MapResult:
     centre_district: str | None = None
     radius_m: int | None = None
     """Around `centre`; None where nothing was searched around."""
+    widened_from: int | None = None
+    """The radius within which too little was found; None where it was not widened."""
 
     @property
     def anchor(self) -> Anchor | None:
@@ -164,8 +166,8 @@ class MapResult:
         return anchor
 
     def settle_found(self) -> None:
-        """Drop that nothing was found where a later call brought more than a position's name."""
-        if any(lnglat(place["location"]) not in self.names for place in self.places):
+        """Drop that nothing was found where a later call brought a place."""
+        if self.places:
             self.gaps[:] = [gap for gap in self.gaps if gap["code"] != "map_no_results"]
 
 

@@ -79,7 +79,7 @@ def brought_by_map(state: Gathered) -> bool:
 
 def _content(gap: Gap, language: Language, mapped: bool, *, written: bool) -> str:
     """Return what a gap says of the matter itself; of one of several searches its query counts."""
-    if gap["code"].startswith("model_"):
+    if gap["code"].startswith("model_") or gap["code"] == "map_widened":
         return ""
     if gap["code"] in _SAID_FIRST and written:
         return say("missing.said", language, text=inert(gap["message"]))
@@ -87,12 +87,13 @@ def _content(gap: Gap, language: Language, mapped: bool, *, written: bool) -> st
 
 
 def said_first(gaps: Sequence[Gap], language: Language) -> str:
-    """Return in one sentence what the map could not do of what was wished; else nothing."""
+    """Return in a sentence each what the map could not do or took for granted; else nothing."""
     told = [inert(gap["message"]).rstrip("。. ") for gap in gaps if gap["code"] in _SAID_FIRST]
-    if not told:
-        return ""
-    text = say("punctuation.semicolon", language).join(dict.fromkeys(told))
-    return say("answer.first", language, text=text)
+    sentences = (
+        say("answer.first", language, text=text[:1].upper() + text[1:])
+        for text in dict.fromkeys(told)
+    )
+    return say("punctuation.space", language).join(sentences)
 
 
 def answered_empty(gaps: Sequence[Gap]) -> bool:
@@ -115,9 +116,11 @@ def with_recovered(
 ) -> list[Gap]:
     """Return the gaps, those marked as recovered that cost the reader of this answer nothing.
 
-    That is one search of several that found nothing, a web without pages on what the map tells, and
-    a place that only the map does not know: the answer cites a page that tells of it.
+    That is one search of several that found nothing, a web without pages on what the map tells, a
+    place that only the map does not know: the answer cites a page that tells of it, and what
+    concerns places that it does not cite.
     """
+    used = {source["id"] for source in cited}
     lost = [gap for gap in gaps if gap["code"].startswith("map_") and gap["code"] not in REMARKS]
     missed = {gap["query"] for gap in lost}
     on_map = {query["query"] for query in queries if query.get("map")} - missed
@@ -132,6 +135,7 @@ def with_recovered(
             and (gap["message"] == one_of_several or gap["query"] in answered)
         )
         or (gap["code"] == "map_place_not_found" and gap["query"] in of_pages)
+        or ("concerns" in gap and used.isdisjoint(gap["concerns"]))
         else gap
         for gap in gaps
     ]

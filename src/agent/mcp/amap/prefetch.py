@@ -18,7 +18,7 @@ from agent.evidence.vocabulary import chinese_keyword, city_in_chinese
 from agent.mcp.amap.install import PROVIDER
 from agent.mcp.amap.records import AmapReader, PlaceHits, hit_of, interleaved, location_of
 from agent.mcp.amap.tools import RADIUS_M, ROUTE_TOOLS
-from agent.mcp.prefetch import Prefetch, one_line_of
+from agent.mcp.prefetch import ITSELF_M, Prefetch, one_line_of
 from agent.mcp.records import (
     CALLS_FOR_TOOLS,
     FITTING,
@@ -195,8 +195,8 @@ def _refused(place: str, code: str) -> ProviderRefused:
 _FITTING_AT_ONCE, _FITTING_ROUNDS = 4, 3
 """Look-ups at once for places that meet a question's demands, and how often."""
 _UNMET_ROUNDS = 3
-_ITSELF_M = 50
-"""Within which a hit that bears the name of the centre is the centre."""
+_AT_ITS_PLACE_M = 50
+"""Within which a hit whose name has that of the centre in it is the centre."""
 
 
 class AmapPrefetch(Prefetch):
@@ -217,7 +217,10 @@ class AmapPrefetch(Prefetch):
     async def _located(self, place: str, city: str | None, *, wide: bool = False) -> ResolvedPlace:
         """Return a place; which city's was taken is told where nobody named one."""
         anchor = await find_anchor(self._call, place, city, wide=wide)
-        if anchor.city and not city and (anchor.others or not anchor.is_area):
+        own, asked = letters_of(anchor.name), letters_of(place)
+        if anchor.detail and own not in asked and asked not in own:
+            self._tell_taken(place, anchor.name, anchor.city)
+        elif anchor.city and not city and (anchor.others or not anchor.is_area):
             self._tell_city(place, anchor.city, anchor.others, anchor.location)
         return anchor
 
@@ -463,7 +466,9 @@ class AmapPrefetch(Prefetch):
         location = location_of(hit.get("location"))
         if location is None:
             return own == named
-        return (named in own or own in named) and metres_apart(centre, location) < _ITSELF_M
+        metres = metres_apart(centre, location)
+        is_called_so = (named in own or own in named) and metres < _AT_ITS_PLACE_M
+        return is_called_so or (metres < ITSELF_M and letters_of(str(hit.get("name"))) == named)
 
     def _listed(self, keyword: str) -> str:
         return chinese_keyword(keyword)

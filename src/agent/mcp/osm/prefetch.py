@@ -7,12 +7,13 @@ from typing import Any
 
 from agent.core.errors import ProviderRefused
 from agent.core.outside import finite, objects
+from agent.core.strings import without_accents
 from agent.evidence.constraints import fitting
 from agent.evidence.geo import location_in, metres_apart, parse_lnglat
 from agent.evidence.types import Location, MapTask, Place
 from agent.mcp.osm.records import OsmReader, location_of, name_of
 from agent.mcp.osm.tools import MODES, PROVIDER
-from agent.mcp.prefetch import Prefetch, one_line_of
+from agent.mcp.prefetch import ITSELF_M, Prefetch, one_line_of
 from agent.mcp.records import FITTING, BranchCalls, MapHit, MapRecords, lnglat, text_or_none
 from agent.texts import say
 
@@ -63,7 +64,7 @@ class OsmPrefetch(Prefetch):
         result = self._result
         where = {"location": spot.text, "radius_m": result.radius_m}
         reply = await self._call("osm_nearby", {"kinds": self._kinds(), **where})
-        rows = [row for row in objects(reply.get("places")) if row.get("id") != spot.row.get("id")]
+        rows = [row for row in objects(reply.get("places")) if not _is_spot(row, spot)]
         self._note_kinds(rows, spot.name, result.radius_m)
         return [rows]
 
@@ -165,12 +166,15 @@ class OsmPrefetch(Prefetch):
         row, location = rows[0], location_of(rows[0])
         if location is None:
             raise self._refused(f"{place}: no position", "map_place_not_found")
-        if not city:
-            self._tell_taken(place, rows, location)
+        name, is_meant = name_of(row, self._language), _bears(row, place) or _is_in(row, place)
+        if not is_meant:
+            self._tell_taken(place, name, text_or_none(row.get("city")))
+        elif not city:
+            self._tell_town(place, rows, location)
         is_local = str(row.get("name")).casefold() == place.casefold()
-        return OsmSpot(name_of(row, self._language) if is_local else place, location, row)
+        return OsmSpot(name if is_local or not is_meant else place, location, row)
 
-    def _tell_taken(self, place: str, rows: Sequence[Mapping[str, Any]], at: Location) -> None:
+    def _tell_town(self, place: str, rows: Sequence[Mapping[str, Any]], at: Location) -> None:
         """Tell of a name that several towns have which was taken; of a famous one it is plain."""
         first = rows[0]
         worth = finite(first.get("importance")) or 0.0
@@ -294,7 +298,8 @@ def _is_called(place: Place, text: str) -> bool:
 
 
 def _parts(text: str) -> list[str]:
-    return [part.strip() for part in text.casefold().translate(_PARTS).split("\n")]
+    plain = without_accents(text.casefold())
+    return [part.strip() for part in plain.translate(_PARTS).split("\n")]
 
 
 def _bears(row: Mapping[str, Any], text: str) -> bool:
@@ -302,6 +307,18 @@ def _bears(row: Mapping[str, Any], text: str) -> bool:
     names = row.get("names")
     known = {row.get("name"), *(names.values() if isinstance(names, dict) else ())}
     return _parts(text)[0] in {_parts(name)[0] for name in known if isinstance(name, str)}
+
+
+def _is_in(row: Mapping[str, Any], text: str) -> bool:
+    """Return whether a text is the street and number that a row is at."""
+    return _parts(text)[0] in without_accents(str(row.get("address") or "").casefold())
+
+
+def _is_spot(row: Mapping[str, Any], spot: OsmSpot) -> bool:
+    """Return whether a hit is what was searched around: a station is a building and a stop."""
+    location = location_of(row)
+    near = location is not None and metres_apart(spot.location, location) < ITSELF_M
+    return row.get("id") == spot.row.get("id") or (near and _bears(row, spot.name))
 
 
 def _town(row: Mapping[str, Any]) -> str | None:

@@ -133,8 +133,8 @@ class OsmReader:
         if tool == "osm_geocode" and rows and (location := location_of(rows[0])):
             result.names[lnglat(location)] = str(arguments.get("query"))
         if tool == "osm_geocode" and result.intent in ("nearby", "area"):
-            # A search for cafés asks where a station is: its bicycle stands are no places of it.
-            rows = rows[:1]
+            # A search for cafés asks where a station is, which is no place of it.
+            return []
         places = [place for row in rows if (place := self.add_place(row))]
         return [
             f"{place_line(place, language)}"
