@@ -154,10 +154,10 @@ async def test_a_wider_search_is_told_only_where_the_answer_cites_what_lies_fart
     task = {"intent": "nearby", "place": STATION, "keywords": ["pharmacy"], "radius_m": 500}
     result = await world.result(task)
     [far], beside = result.sources, Source(**{**result.sources[0], "id": "a0-9"})
-    for cited, told in (([far], True), ([beside], False), ([], False)):
+    for cited, is_told in (([far], True), ([beside], False), ([], False)):
         gaps = with_recovered(result.gaps * 2, [], cited, "en")
         note = reader_note(gaps, "One pharmacy.", "en")
-        assert note.count("500 m") == told
+        assert note.count("500 m") == is_told
 
 
 async def test_a_district_is_searched_within_its_bounds(world: World) -> None:
