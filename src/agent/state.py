@@ -536,6 +536,7 @@ class PlannedConstraints(BaseModel):
     max_walk_m: int | None = Field(None, description="70 a minute")
     suits: list[Suits] = Field(default_factory=list)
     kind: PlaceKind | None = None
+    without: list[str] = Field(default_factory=list, description="names ruled out")
     other: list[str] = Field(default_factory=list)
 
     @field_validator("suits", "kind", mode="before")

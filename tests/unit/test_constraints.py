@@ -460,3 +460,25 @@ def test_what_fits_leads_also_where_a_demand_ranks_all_as_unknown() -> None:
     lines = grouped_lines(judged(found, demands, "en"), "en").splitlines()
     assert lines[0] == say("constraints.groups.satisfied", "en", count=1)
     assert [("nearest" in line) for line in lines] == [False, True, False, False]
+
+
+@by_examples
+def test_a_place_that_the_asker_does_not_want_fits_nothing_whatever_else_it_meets(
+    without: str, name: str, english: str, is_out: bool
+) -> None:
+    demands = valid_constraints({"kind": "cafe", "without": [without]})
+    one = record(name, category="咖啡厅", name_en=english)
+    told = {(each["constraint"], each["verdict"]) for each in check(one, demands, "en")}
+    assert (("without", "violated") in told) is is_out
+    assert ("Do not fit" in grouped_lines(judged([one, record()], demands, "en"), "en")) is is_out
+
+
+@by_examples
+def test_what_is_near_a_station_that_was_looked_up_is_said_to_be(
+    demand: str, station: str, metres: int, expected: str
+) -> None:
+    beside = [Distance(origin=station, metres=metres, kind="station")]
+    for found in (record(further=beside), record(distance_from=station, distance_m=metres)):
+        [verdict] = check(found, Constraints(other=[demand]), "zh")
+        assert verdict["verdict"] == expected
+        assert station in verdict["text"]

@@ -163,7 +163,7 @@ def test_each_place_that_was_shown_before_says_how_far_the_nearest_station_found
     cafés[2]["wgs84"] = Point(lng=121.0, lat=cafés[2]["wgs84"]["lat"])
     station = Place(**{**found("a0-0", "地铁站", 120.151), "category": "地铁站"})
     near, beside, far = with_found(cafés, [station])
-    assert near["further"] == [{"origin": "a0-0", "metres": 96}]
+    assert near["further"] == [{"origin": "a0-0", "metres": 96, "kind": "station"}]
     assert beside["further"] == [{"origin": "a0-0", "metres": 0}]
     assert "further" not in far
     assert with_found([near], [station]) == [near], "told once, in whatever turn"

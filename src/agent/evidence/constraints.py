@@ -24,7 +24,7 @@ from agent.evidence.kinds import (
 from agent.evidence.places import is_area
 from agent.evidence.queries import clean_text
 from agent.evidence.records import cost_words, hours_text, kind_text, place_lines
-from agent.evidence.types import Constraints, Place, PlaceKind, PlaceVerdict, Suits
+from agent.evidence.types import Constraints, Distance, Place, PlaceKind, PlaceVerdict, Suits
 from agent.evidence.zones import CHINA, zone_named
 from agent.texts import Language, in_script, say
 
@@ -67,11 +67,17 @@ def valid_constraints(candidate: Mapping[str, Any]) -> Constraints:
         valid["suits"] = suits
     if isinstance(kind := candidate.get("kind"), str) and kind in KINDS:
         valid["kind"] = kind
-    words = [clean_text(each, _LONGEST_DEMAND) for each in listed(candidate.get("other"))
-             if isinstance(each, str)]  # fmt: skip
-    if other := list(dict.fromkeys(filter(None, words)))[:_MOST_OTHER]:
+    if names := _texts(candidate.get("without")):
+        valid["without"] = names
+    if other := _texts(candidate.get("other")):
         valid["other"] = other
     return valid
+
+
+def _texts(value: object) -> list[str]:
+    """Return the texts of a list, each once, bounded."""
+    texts = [clean_text(each, _LONGEST_DEMAND) for each in listed(value) if isinstance(each, str)]
+    return list(dict.fromkeys(filter(None, texts)))[:_MOST_OTHER]
 
 
 def _weekdays(value: object) -> list[int]:
@@ -154,12 +160,16 @@ def check(place: Place, constraints: Constraints, language: Language) -> list[Pl
     be open and near: what lunch may cost, and whom it suits, is no demand on it.
     """
     kind = constraints.get("kind")
+    names = f"{place['name']}|{place.get('name_en', '')}"
+    unwanted = [_verdict("without", "violated", "name", language)]
+    unwanted *= is_ruled_out(names, constraints)
     if _is_of_another_search(place, kind):
-        return []
+        return unwanted
     if _is_car_park_beside(place, kind):
         kept = {key: bound for key, bound in constraints.items() if key in _OF_ALL}
         constraints = cast(Constraints, kept)
     verdicts = [
+        *unwanted,
         *_costs(place, constraints, language),
         _rating(place, constraints.get("min_rating"), language),
         _open(place, constraints, language),
@@ -253,6 +263,17 @@ _VIOLATED = _GROUPS.index("violated")
 def name_suits(name: str, constraints: Constraints) -> bool:
     """Return True if a name alone tells that the place suits whom or what was asked for."""
     return any(has_words(_FITS[suits][0], name) for suits in constraints.get("suits", []))
+
+
+def is_ruled_out(name: str, constraints: Constraints) -> bool:
+    """Return whether a name has one in it that the asker rules out: 星巴克(王府井店)."""
+    own = without_accents(name)
+    return any(_has_whole(without_accents(each), own) for each in constraints.get("without", []))
+
+
+def _has_whole(words: str, text: str) -> bool:
+    """Return whether words stand in a text, in any case; Latin ones not within another word."""
+    return has_words(rf"(?<![^\W_\u2e80-\uffff]){re.escape(words)}(?![^\W_\u2e80-\uffff])", text)
 
 
 def _unknown_to_all(places: Sequence[Place]) -> set[str]:
@@ -454,12 +475,13 @@ def _suits(place: Place, suits: Suits, language: Language) -> PlaceVerdict:
 def _other(place: Place, words: str, language: Language) -> PlaceVerdict:
     """A demand without a field is met where the record's kind has its very words: "italian".
 
-    "With a car park" is met where one was found close by; of one further off it is told how far.
+    "With a car park", "near the metro" is met where one was found, or searched around, close by;
+    of one further off it is told how far.
     """
     kind = kind_searched(words)
     beside = [
         (metres, near["origin"])
-        for near in place.get("further", [])
+        for near in (*place.get("further", []), _searched_around(place))
         if kind and near.get("kind") == kind and (metres := near["metres"]) is not None
     ]
     if beside:
@@ -474,10 +496,17 @@ def _other(place: Place, words: str, language: Language) -> PlaceVerdict:
             text=say(key, language, demand=words, value=value),
         )
     own = kind_text(place, language)
-    whole = rf"(?<![^\W_\u2e80-\uffff]){re.escape(words)}(?![^\W_\u2e80-\uffff])"
-    if has_words(whole, f"{place['category'] or ''}|{own}"):
+    if _has_whole(words, f"{place['category'] or ''}|{own}"):
         return _verdict("other", "satisfied", "category", language, demand=words, value=own)
     return _verdict("other", "unknown", "", language, demand=words)
+
+
+def _searched_around(place: Place) -> Distance:
+    """Return how far a place is from what it was found around, with the kind that this is."""
+    around = Distance(origin=place["distance_from"] or "", metres=place["distance_m"])
+    if kind := kind_searched(around["origin"]):
+        around["kind"] = kind
+    return around
 
 
 def _is_of_kind(place: Place, kind: PlaceKind | None, language: Language) -> PlaceVerdict | None:

@@ -26,6 +26,10 @@ KINDS: dict[PlaceKind, str] = {
     "mall": r"商场|购物|百货|\bmall\b",
     "pharmacy": r"药|pharmacy",
     "hospital": r"医院|hospital",
+    "station": (
+        r"地铁|轻轨|火车站|高铁站|\bmetro\b|subway|underground|\bu-?bahn"
+        r"|(?<!gas )(?<!fire )(?<!petrol )(?<!police )(?<!charging )\bstation\b"
+    ),
 }
 """What a record's category has, by the kind that is asked for."""
 _FOOD: Sequence[PlaceKind] = ("restaurant", "cafe", "bar")

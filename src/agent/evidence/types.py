@@ -57,7 +57,7 @@ Suits = Literal["children", "elderly", "wheelchair", "indoor", Diet]
 """Whom or what a place is to suit; who eats by a rule, too."""
 PlaceKind = Literal[
     "restaurant", "cafe", "bar", "hotel", "parking", "museum", "park", "bookshop", "mall",
-    "pharmacy", "hospital",
+    "pharmacy", "hospital", "station",
 ]  # fmt: skip
 
 
@@ -93,6 +93,8 @@ class Constraints(TypedDict, total=False):
     suits: list[Suits]
     kind: PlaceKind
     """What the place is to be."""
+    without: list[str]
+    """Names of places that are ruled out."""
     other: list[str]
     """What no field holds, in words."""
 

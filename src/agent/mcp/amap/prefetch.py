@@ -10,7 +10,7 @@ from typing import Any
 from agent.core.errors import AgentError, ProviderError, ProviderRefused
 from agent.core.outside import objects
 from agent.core.strings import letters_of
-from agent.evidence.constraints import fitting, name_suits
+from agent.evidence.constraints import fitting, is_ruled_out, name_suits
 from agent.evidence.geo import location_in, metres_apart, parse_lnglat
 from agent.evidence.mentions import without_branch
 from agent.evidence.types import Location, MapTask, Point, Route, TravelMode
@@ -387,7 +387,9 @@ class AmapPrefetch(Prefetch):
         # Details are what a small share saves first, though one place is looked up in any case.
         limit = min(limit, max(1, self._call.left() - CALLS_FOR_TOOLS))
         self._result.hits.extend(
-            hit_of(hit, keywords) for hit, keywords in ranked if not self._is_centre(hit)
+            hit_of(hit, keywords)
+            for hit, keywords in ranked
+            if not (self._is_centre(hit) or is_ruled_out(str(hit.get("name")), constraints))
         )
         await self._look_up_hits(limit)
         await self._look_up_unmet(words)
