@@ -26,6 +26,7 @@ from tests.integration.test_question_kept import Spoken, nearby, plan
 from tests.integration.test_second_map_server import STATION, World, both_maps, osm_world
 from tests.support.lab import ZH, Lab, answer_of, laboratory, told
 from tests.support.map_fixtures import MapLab, lab_fixture, meter, script_fixture
+from tests.support.osm_service import own_elements
 
 pytestmark = pytest.mark.node
 __all__ = ["lab_fixture", "script_fixture"]
@@ -406,3 +407,33 @@ async def test_what_a_model_s_call_found_after_all_is_not_told_as_not_found(find
     codes = [gap["code"] for gap in state["gaps"]]
     assert bool(state["places"]) is finds
     assert ("map_no_results" in codes) is not finds
+
+
+async def test_a_choice_of_which_the_hour_asked_for_is_unknown_says_so() -> None:
+    """A café without hours was put first for ten at night without a word on them."""
+    bare = {
+        "type": "node", "id": 90, "lat": 52.5214, "lon": 13.406,
+        "tags": {"amenity": "cafe", "name": "Bare"},
+    }  # fmt: skip
+    choice = "Bare is the best choice, 44 m from the station"
+    said = "Bare is 44 m from the station; whether it is open at 22:00 is not known"
+    demands = {"kind": "cafe", "open_at": "22:00"}
+    async with laboratory() as lab, osm_world([*own_elements(), bare]) as world:
+        services = replace(lab.services, maps=world.maps)
+        lab = Lab(services, build_graph(lambda: services).compile(checkpointer=InMemorySaver()))
+        ruling = {"r": "1 p 1.1", "bad": ["is the best choice"], "fix": f"{said} [1]."}
+        lab.gemini.llm = llm = Spoken(
+            generate_query=[plan(nearby(STATION, "cafe", web=False), constraints=demands)],
+            answer=[ModelReply(text=f"{choice} [^a0-0].")],
+            claim_check=[
+                ModelReply(json={"rulings": [each]}) for each in (ruling, {"r": "1 s 1.1"})
+            ],
+        )
+        state = await lab.ask(f"Which café at {STATION} is open at 22:00?")
+    shown, *_ = llm.prompts("claim_check")
+    assert say("constraints.open_at.unknown", "en", when="22:00") in block(shown, "passages")
+    asked, *_ = [turn for turn in llm.turns if task_of(turn) == "claim_check"]
+    assert "calls unknown what the question demands" in asked.system
+    text = str(answer_of(state).text)
+    assert said in text
+    assert choice not in text

@@ -164,7 +164,7 @@ def test_each_place_that_was_shown_before_says_how_far_the_nearest_station_found
     station = Place(**{**found("a0-0", "地铁站", 120.151), "category": "地铁站"})
     near, beside, far = with_found(cafés, [station])
     assert near["further"] == [{"origin": "a0-0", "metres": 96, "kind": "station"}]
-    assert beside["further"] == [{"origin": "a0-0", "metres": 0}]
+    assert beside["further"] == [{"origin": "a0-0", "metres": 0, "kind": "station"}]
     assert "further" not in far
     assert with_found([near], [station]) == [near], "told once, in whatever turn"
     assert with_found(cafés, [found("a0-0", "咖啡馆", 120.15)]) == cafés
@@ -215,7 +215,7 @@ def test_a_judge_reads_an_exact_distance_apart_in_the_reader_s_language_where_it
     (far,) = judged([near], {"max_walk_m": 1200}, language)
     (text,) = record_texts([far], [], [], language).values()
     assert "\n" not in text
-    assert text.endswith(tail or place_lines([Place(**{**far, "verdicts": []})], language))
+    assert text.endswith(tail or place_lines([far], language))
 
 
 def test_one_page_that_two_searches_found_has_one_number_before_a_judge() -> None:

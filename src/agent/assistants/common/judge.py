@@ -75,7 +75,7 @@ class Judge:
             statements=statements,
             of_reader=passages if passages.startswith("0.") else "",
             of_places="yes" if is_of_places else "",
-            **_read_with(statements, batch),
+            **_read_with(statements, batch, passages, evidence),
         )
         try:
             reply = await self.models.ask(
@@ -117,7 +117,7 @@ class Reviser:
             "claim_revise",
             passages=blocks[0],
             statements=blocks[1],
-            **_read_with(blocks[1], asked),
+            **_read_with(blocks[1], asked, blocks[0], evidence),
         )
         try:
             reply = await self.models.ask(
@@ -134,10 +134,16 @@ class Reviser:
         return await compute(lambda: sound_wordings(wordings, failing, evidence), otherwise=dict)
 
 
-def _read_with(block: str, shown: Iterable[Statement]) -> dict[str, str]:
-    """Return what the instructions explain only where statements have it: context, cells."""
+def _read_with(
+    block: str, shown: Iterable[Statement], passages: str, evidence: Evidence
+) -> dict[str, str]:
+    """Return what the instructions explain only where it is there: context, cells, open demands."""
     cells = any(statement.kind == "cell" for statement in shown)
-    return {"context": "yes" if CONTEXT in block else "", "cells": "yes" if cells else ""}
+    places = [record.place for record in evidence.records.values() if record.place]
+    verdicts = [verdict for place in places for verdict in place.get("verdicts", [])]
+    is_open = any(v["verdict"] == "unknown" and v["text"] in passages for v in verdicts)
+    has = {"context": CONTEXT in block, "cells": cells, "open_demand": is_open}
+    return {name: "yes" if it else "" for name, it in has.items()}
 
 
 def evidence_of(
@@ -158,7 +164,7 @@ def evidence_of(
     """
     turn, before = state["turn"], state.get("previous") or NO_PREVIOUS
     found = [*shown, *state.get("places", []), *(earlier or before["places"])]
-    # With what it fails, as the writer is shown it: a new wording may say so.
+    # With what it fails or may fail, as the writer is shown it: a new wording may say so.
     places = with_verdicts(distinct_places(found), turn.get("constraints", {}), turn["language"])
     by_record = record_texts(
         places, state.get("routes", []), state.get("weather", []), turn["language"]
@@ -227,12 +233,12 @@ def record_texts(
 ) -> dict[str, str]:
     """Return each record of the map by its source: as a model is shown it, and unrounded.
 
-    Of demands only those that a place fails: that it meets others stands in its fields.
+    Of demands only those that a place is not known to meet: what it meets stands in its fields.
     """
     texts: dict[str, str] = {}
     for place in places:
-        fails = [each for each in place.get("verdicts", []) if each["verdict"] == "violated"]
-        line = place_lines([Place(**{**place, "verdicts": fails})], language)
+        unmet = [each for each in place.get("verdicts", []) if each["verdict"] != "satisfied"]
+        line = place_lines([Place(**{**place, "verdicts": unmet})], language)
         metres = place["distance_m"] or 0
         # 1300 m is its 1.3 km: said once more it would be another length to a judge.
         is_told = metres < _ROUNDED_FROM or not metres % _ROUNDED_TO
