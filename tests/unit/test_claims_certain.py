@@ -68,3 +68,11 @@ def test_of_two_sums_small_results_are_told_and_none_stands_for_the_other(
     [one] = statements(text, MARKED)
     [outcome] = proved([one], {0: Ruling(v="c", p=["1.1"], calc=calc)}, known)
     assert (outcome.verdict, outcome.value, outcome.right) == (verdict, value, ())
+
+
+def test_a_judge_that_loses_count_moves_no_citation_of_what_is_borne_out() -> None:
+    text = "四川科技馆 800 米[^a0-1]，周二至周日 09:00–17:00。"
+    [one] = statements(text, MARKED)
+    for named in ("1.1", "3.1"):
+        [outcome] = proved([one], {0: Ruling(v="s", p=[named])}, HOURS)
+        assert (outcome.verdict, outcome.cite) == ("supported", None), named

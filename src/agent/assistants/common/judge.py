@@ -88,7 +88,16 @@ class Judge:
         except AgentError as error:
             log.info("%d statements were not judged: %s", len(batch), error)
             return None
-        return reply.parsed.rulings if reply.parsed else []
+        return _of_shown(reply.parsed.rulings, passages) if reply.parsed else []
+
+
+def _of_shown(rulings: Iterable[Ruling], passages: str) -> list[Ruling]:
+    """Return rulings that name only passages which this call showed."""
+    names = {line.partition(" ")[0] for line in passages.splitlines()}
+    return [
+        one.model_copy(update={"p": [name for p in one.p if (name := p.strip("[] ")) in names]})
+        for one in rulings
+    ]
 
 
 @dataclass(frozen=True)

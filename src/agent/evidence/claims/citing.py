@@ -32,7 +32,12 @@ def cite_of(
         # What sums up many is told by each where it stands: any one of them would be a chance.
         return keep if others else None
     if not is_borne:
-        keep = tuple(name for name in keep if _lends(name, statement, added, evidence))
+        own = [name for name in keep if _has_more(name, named, statement, evidence)]
+        if own and not any(_has_more(at, statement.cited, statement, evidence) for at in added):
+            return None
+        keep = tuple(
+            name for name in keep if name in own or _lends(name, statement, added, evidence)
+        )
     # What nothing cited bears cites one that does.
     room = max(not is_borne, MOST_BEHIND - _behind(statement, keep))
     return (*keep, *added[:room]) if room or others else None
@@ -100,6 +105,20 @@ def _lends(name: str, statement: Statement, others: Sequence[str], evidence: Evi
     wanted = [f for f in figures(f"{statement.said} {told}") if f.telling]
     there = [f for p in evidence.passages if p.source == name for f in p.figures]
     return any(same(one, other) for one in wanted for other in there)
+
+
+def _has_more(name: str, others: Sequence[str], statement: Statement, evidence: Evidence) -> bool:
+    """Return whether a statement is about a source's place, or has a figure the others lack.
+
+    A judge that loses count names another source than the one it read.
+    """
+    record = evidence.records.get(name)
+    if record and record.place and mentioned([record.place], statement.said):
+        return True
+    theirs, given = _figures_of([name], evidence), _figures_of(others, evidence)
+    told = [figure for figure in figures(statement.said) if figure.telling]
+    alone = (one for one in told if not any(same(one, other) for other in given))
+    return any(same(one, other) for one in alone for other in theirs)
 
 
 _CALCULATION, _RECORD = "c", "a"

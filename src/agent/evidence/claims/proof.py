@@ -338,7 +338,7 @@ def _supported(
     known = [*(f for p in passages for f in p.figures), *evidence.question_figures, *sound]
     stated = distinct(figures(statement.plain))[:_MOST_FIGURES]
     own = plan_times(statement, evidence)
-    if passages and not all(
+    if not all(
         figure in own or _stands(figure, known, evidence)
         for figure in stated
         if must_stand(figure, statement.plain)
