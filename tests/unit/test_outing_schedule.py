@@ -1,13 +1,14 @@
 """The best order of a day's visits, held against trying every order."""
 
+import math
 from dataclasses import replace
-from itertools import pairwise, permutations
+from itertools import combinations, pairwise, permutations
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.evidence.outing.plan import (
+from agent.evidence.outing.schedule import (
     MEAL_MINUTES,
     MEALS,
     WITH_LUNCH,
@@ -107,14 +108,22 @@ def test_more_visits_than_can_be_searched_are_refused():
         best_plan(day([open_all_day(10)] * 13))
 
 
+def moved(plan, order):
+    """Return how many pairs of visits stand the other way round than before."""
+    before = [at for visit in order if (at := plan.visits[visit].before) >= 0]
+    return sum(later < earlier for earlier, later in combinations(before, 2))
+
+
 def brute_force(plan):
     """Return the rank of the best plan over every order, window and meal."""
     best = None
     for size in range(1, len(plan.visits) + 1):
         for order in permutations(range(len(plan.visits)), size):
+            if sum(plan.visits[at].cost for at in order) > plan.budget:
+                continue
             for end, travel, _ in _ends(plan, order, 0, plan.begins, 0, frozenset(), -1):
                 worth = sum(plan.visits[at].worth for at in order)
-                rank = (-worth, end, travel)
+                rank = (-worth, moved(plan, order), end, travel)
                 best = rank if best is None else min(best, rank)
     return best
 
@@ -157,13 +166,16 @@ def days(draw):
         else:
             first = draw(st.integers(8 * 60, 18 * 60))
             windows = (Window(first, first + draw(st.integers(0, 300))),)
-        return Visit(draw(st.integers(20, 300)), windows, draw(st.integers(1, 5)))
+        cost, before = draw(st.sampled_from([0, 0, 40, 90])), draw(st.integers(-1, 3))
+        minutes, worth = draw(st.integers(20, 300)), draw(st.integers(1, 5))
+        return Visit(minutes, windows, worth, cost=cost, before=before)
 
     visits = [visit() for _ in range(count)]
     ways = [[draw(minutes) for _ in visits] for _ in visits]
     out, back = ([draw(minutes) for _ in visits] for _ in range(2))
     begins = draw(st.integers(8 * 60, 13 * 60))
-    return Day(visits, ways, out, back, begins, begins + draw(st.integers(60, 700)))
+    ends, budget = begins + draw(st.integers(60, 700)), draw(st.sampled_from([math.inf, 120]))
+    return Day(visits, ways, out, back, begins, ends, budget=budget)
 
 
 @settings(max_examples=150, deadline=None)
@@ -183,7 +195,7 @@ def _rank_of(plan, steps):
     travel = plan.out[order[0]] + plan.back[order[-1]]
     travel += sum(plan.ways[a][b] for a, b in pairwise(order))
     worth = sum(plan.visits[at].worth for at in order)
-    return -worth, steps[-1].ends + plan.back[order[-1]], travel
+    return -worth, moved(plan, order), steps[-1].ends + plan.back[order[-1]], travel
 
 
 def _assert_holds(plan, steps: list[Step]):

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from agent.evidence.hours import minutes_of
-from agent.evidence.outing.plan import HERE, estimated_leg, is_stop, plan, stay, used_legs
+from agent.evidence.outing.plan import HERE, Aim, estimated_leg, is_stop, plan, stay, used_legs
 from agent.evidence.outing.text import leg_text, outing_lines, outing_section
 from agent.evidence.types import Leg, Place, PlaceVerdict, Point
 from agent.nodes.plan_outing import coming_in
@@ -36,7 +36,8 @@ DUCK = place(5, "全聚德", "中餐厅", "周一至周日 10:00-22:00")
 
 def planned(*places: Place, day: str = TUESDAY, near: Point | None = None, **wish: Any):
     legs, wanted = wish.pop("legs", {}), wish.pop("wanted", ())
-    outing = plan(places, {"day": day, **wish}, legs, near=near, language="zh", wanted=wanted)
+    aim = Aim({"day": day, **wish}, "zh", near, wanted)  # type: ignore[typeddict-item]
+    outing = plan(places, aim, legs)
     assert outing is not None
     return outing
 
@@ -218,7 +219,7 @@ def test_the_ways_of_a_plan_are_named_in_its_order():
 
 
 def test_nothing_is_planned_where_everything_is_closed():
-    assert plan([MUSEUM], {"day": MONDAY}, {}, near=None, language="zh") is None
+    assert plan([MUSEUM], Aim({"day": MONDAY}, "zh"), {}) is None
 
 
 @pytest.mark.parametrize("kind", ["停车场", "地铁站", "五星级宾馆", "公共厕所"])
@@ -298,7 +299,7 @@ def test_near_places_are_walked_to_and_far_ones_ridden_to():
 def test_stops_have_the_names_that_their_reader_can_read():
     museum = Place(**{**MUSEUM, "name_en": "National Museum"})
     for language, name in (("en", "National Museum"), ("zh", "国家博物馆")):
-        day = plan([museum], {"day": TUESDAY}, {}, near=None, language=language)
+        day = plan([museum], Aim({"day": TUESDAY}, language), {})
         assert day is not None
         assert names(day)[0] == name
 

@@ -160,7 +160,11 @@ def day_of(*stops: Any) -> Previous:
     """A day that was planned over the first stops; for the others there was no time."""
     known: Any = {"wish": {}, "stops": [{"place": p["id"], "name": p["name"], "begins": "10:00"}
                                         for p in stops]}  # fmt: skip
-    rest = [{"place": p["id"], "name": p["name"], "text": ""} for p in THREE if p not in stops]
+    rest = [
+        {"place": p["id"], "name": p["name"], "reason": "time", "text": ""}
+        for p in THREE
+        if p not in stops
+    ]
     return Previous(sources=[], places=THREE, outing=known | {"left_out": rest})
 
 

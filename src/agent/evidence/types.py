@@ -276,6 +276,9 @@ class OutingWish(TypedDict, total=False):
     """What each stop is to be, in turn: kinds of places or names. There are no others."""
     max_walk_m: int
     """From one stop to the next; what is further is ridden."""
+    total_cost: float
+    """Of all stops together, for `people`: without these, for nobody knows how many."""
+    people: int
 
 
 class Stop(TypedDict):
@@ -291,6 +294,8 @@ class Stop(TypedDict):
     leg: NotRequired[Leg]
     """How to get here; absent at the first stop where nobody said from where."""
     hours_unknown: NotRequired[bool]
+    cost: NotRequired[float]
+    """A person, in yuan; absent where it is not known."""
 
 
 LeftOutReason = Literal["closed", "hours", "meals", "time", "far", "unfit", "unwanted", "dear"]

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, tzinfo
 
 from langgraph.runtime import Runtime
@@ -19,9 +19,18 @@ from agent.core.progress import Emit, event
 from agent.evidence.constraints import judged
 from agent.evidence.geo import location_in, metres_apart
 from agent.evidence.mentions import mentioned, places_of
-from agent.evidence.outing.plan import HERE, MOST_VISITS, Legs, impossible, is_stop, plan, used_legs
+from agent.evidence.outing.plan import (
+    HERE,
+    Aim,
+    Legs,
+    is_stop,
+    plan,
+    rating_of,
+    sorted_out,
+    used_legs,
+)
 from agent.evidence.outing.wish import settled
-from agent.evidence.records import map_name, with_pinyin
+from agent.evidence.records import with_pinyin
 from agent.evidence.types import Gap, LeftOut, Leg, Outing, OutingWish, Place
 from agent.evidence.zones import CHINA, zone_of
 from agent.state import OverallState, Turn, Update, reader_language
@@ -41,17 +50,21 @@ async def plan_outing(
 ) -> Update:
     """Plan the day that was wished for; leave a gap where fewer than two places are known."""
     services, turn = get_services(), state["turn"]
-    places = _candidates(state)
     meter = open_meter(turn, runtime.context or Configuration(), services, spent=state.get("usage"))
     emit, text = runtime.stream_writer, say("outing.name", turn["language"])
     emit(event("map_started", NODE, id=ID, text=text))
+    earlier = (state.get("previous") or NO_PREVIOUS)["places"]
+    again = [place for place in earlier if place["id"] in turn.get("replans", [])]
+    known = [*again, *state.get("places", [])]
+    wish, zone = await asyncio.to_thread(_wish, turn, known, services.now())
+    places = _candidates(state, again, wish)
     if not is_chinese(turn["language"]):
         places = await asyncio.to_thread(with_pinyin, places)
-    wish, zone = await asyncio.to_thread(_wish, turn, places, services.now())
-    wanted = _wanted(state, places)
-    places.sort(key=lambda place: place["id"] not in wanted)
     turn = Turn(**{**turn, "outing": wish})
-    planner = _Planner(turn, places, wanted, services=services, meter=meter, emit=emit)
+    aim = Aim(
+        wish, reader_language(turn), turn["near"], _wanted(state, places), _planned_before(state)
+    )
+    planner = _Planner(places, aim, services=services, meter=meter, emit=emit)
     outing = await planner.outing() if len(places) > 1 else None
     if outing and zone is not CHINA:
         outing["zone"] = str(zone)
@@ -75,85 +88,79 @@ def _wish(turn: Turn, places: Sequence[Place], now: datetime) -> tuple[OutingWis
     return settled(wish, now.astimezone(zone), not_on), zone
 
 
-def _candidates(state: OverallState) -> list[Place]:
-    """Return the places of this turn, or of an earlier one, that are worth a stop of their own."""
-    turn = state["turn"]
-    demands, language = turn.get("constraints", {}), reader_language(turn)
-    if again := turn.get("replans"):
-        earlier = (state.get("previous") or NO_PREVIOUS)["places"]
-        places = [place for place in earlier if place["id"] in again]
-        found = [one for one in distinct_places(state.get("places", [])) if one["id"] not in again]
-        found = judged([one for one in found if is_stop(one)], demands, language)
-        places += coming_in(found, places)[: len(state["query_list"])]
-    else:
-        places = distinct_places(state.get("places", []))
+def _candidates(state: OverallState, again: Sequence[Place], wish: OutingWish) -> list[Place]:
+    """Return the places that are worth a stop: of earlier turns `again`, else those of this one."""
+    demands, language = state["turn"].get("constraints", {}), reader_language(state["turn"])
+    places, ids = distinct_places(state.get("places", [])), {place["id"] for place in again}
+    if again:
+        found = [place for place in places if place["id"] not in ids and is_stop(place)]
+        found = judged(found, demands, language)
+        _, against = sorted_out(found, Aim(wish, language))
+        shut = {left["place"] for left in against if left["reason"] in ("closed", "hours")}
+        places = [*again, *coming_in(found, again, shut)[: len(state["query_list"])]]
     return [place for place in judged(places, demands, language) if is_stop(place)]
 
 
-def coming_in(found: Sequence[Place], stops: Sequence[Place]) -> list[Place]:
-    """Return the stops that come into a day: of what each query found what is least out of the way.
+def coming_in(
+    found: Sequence[Place], stops: Sequence[Place], shut: Collection[str] = ()
+) -> list[Place]:
+    """Return the stops that come into a day: of what each query found the best on the way.
 
-    The way is from one stop to the next, over it. What fails a demand comes in where all do.
+    The way is from one stop to the next, over it; a kilometre of it outweighs a star. What fails a
+    demand, or is not open then, comes in where all do.
     """
     if not stops:
         return list(found)
 
-    def out_of_the_way(place: Place) -> tuple[bool, float]:
+    def fit(place: Place) -> tuple[bool, float]:
         fails = any(verdict["verdict"] == "violated" for verdict in place.get("verdicts", []))
         ways = sorted(metres_apart(place["wgs84"], stop["wgs84"]) for stop in stops)
-        return fails, sum(ways[:2])
+        return fails or place["id"] in shut, sum(ways[:2]) / 1000 - rating_of(place)
 
     branches: dict[str, list[Place]] = {}
     for place in found:
         branches.setdefault(place["source"].partition("-")[0], []).append(place)
-    return [min(of_query, key=out_of_the_way) for of_query in branches.values()]
+    return [min(of_query, key=fit) for of_query in branches.values()]
 
 
 def _wanted(state: OverallState, places: Sequence[Place]) -> frozenset[str]:
     """Return the ids of the places that the person wants: they come first, and are missed.
 
-    They are those that the question names; of a day that is changed its stops, and what comes in;
-    of a list all, but where the day has room for only some of them.
+    They are those that the question names; of a day that is changed all, also what comes in; of a
+    list all, but where the day has room for only some of them, or says of what kinds they are.
     """
-    turn, previous = state["turn"], state.get("previous") or NO_PREVIOUS
-    ids = set(mentioned(places, f"{turn['question']}\n{words_of_user(turn)}"))
-    again, outing = turn.get("replans", []), previous.get("outing")
-    stops = set(places_of(outing))
-    if stops.intersection(again):
-        ids |= stops | {place["id"] for place in places if place["id"] not in again}
-    elif len(again) <= turn["outing"].get("stops", len(again)):
-        ids |= {*again}
-    return frozenset(ids)
+    turn = state["turn"]
+    wish, again = turn["outing"], turn.get("replans", [])
+    is_list = "order" not in wish and len(again) <= wish.get("stops", len(again))
+    if _planned_before(state):
+        return frozenset(place["id"] for place in places)
+    named = mentioned(places, f"{turn['question']}\n{words_of_user(turn)}")
+    return frozenset([*named, *(again if is_list else [])])
+
+
+def _planned_before(state: OverallState) -> list[str]:
+    """Return the ids of the stops, in order, of the planned day that is changed; else none."""
+    stops = places_of((state.get("previous") or NO_PREVIOUS).get("outing"))
+    return [] if set(stops).isdisjoint(state["turn"].get("replans", [])) else stops
 
 
 class _Planner:
     """Plan one day: over ways on foot, then once more with the rides that the plan needs."""
 
     def __init__(
-        self,
-        turn: Turn,
-        places: Sequence[Place],
-        wanted: frozenset[str],
-        *,
-        services: Services,
-        meter: Meter,
-        emit: Emit,
+        self, places: Sequence[Place], aim: Aim, *, services: Services, meter: Meter, emit: Emit
     ) -> None:
-        self._turn, self._places, self._maps = turn, places, services.maps
-        self._wanted = wanted
-        self._meter, self._emit = meter, emit
-        self._near = turn["near"]
-        self._dear = list[LeftOut]()
-        """What gave way because all came to more than the day may cost."""
+        self._aim, self._maps, self._meter, self._emit = aim, services.maps, meter, emit
+        self._all = places
+        self._places, self._against = sorted_out(places, aim)
 
     async def outing(self) -> Outing | None:
         """Return the plan, linked to the map; None where no stop fits into the day."""
         walks = await self._walks()
-        outing = await self._affordable(walks)
+        outing = await self._planned(walks)
         if outing and (rides := await self._rides(outing)):
             outing = await self._planned({**walks, **rides})
         if outing:
-            outing["left_out"] += self._dear
             by_id = {place["id"]: place for place in self._places}
             stops = [by_id[id] for id in places_of(outing)]
             named = [(place["name"], place["location"]) for place in stops]
@@ -161,52 +168,17 @@ class _Planner:
             outing["left_out"] = [left for left in outing["left_out"] if self._is_missed(left)]
         return outing
 
-    async def _affordable(self, legs: Legs) -> Outing | None:
-        """Return the plan whose stops cost no more together than the day may.
-
-        While they do, the dearest that nobody asked for by name gives way to others.
-        """
-        outing = await self._planned(legs)
-        while outing and (dearest := self._dearest_of_too_many(outing)):
-            self._places = [place for place in self._places if place["id"] != dearest["id"]]
-            self._dear.append(self._too_dear(dearest))
-            outing = await self._planned(legs)
-        return outing
-
-    def _dearest_of_too_many(self, outing: Outing) -> Place | None:
-        demands = self._turn.get("constraints", {})
-        total, people = demands.get("total_cost"), demands.get("people", 1)
-        by_id = {place["id"]: place for place in self._places}
-        paid = [place for id in places_of(outing) if (place := by_id[id])["cost"]]
-        paid = [place for place in paid if place.get("per_head", True) and "currency" not in place]
-        if total is None or sum(place["cost"] or 0 for place in paid) * people <= total:
-            return None
-        free_to_go = [place for place in paid if place["id"] not in self._wanted]
-        return max(free_to_go, key=lambda place: place["cost"] or 0, default=None)
-
-    def _too_dear(self, place: Place) -> LeftOut:
-        language = reader_language(self._turn)
-        total = self._turn.get("constraints", {}).get("total_cost", 0)
-        text = say("outing.left_out.dear", language, total=f"{total:g}")
-        return LeftOut(
-            place=place["id"], name=map_name(place, language), source=place["source"],
-            reason="dear", text=text,
-        )  # fmt: skip
-
     def _is_missed(self, left: LeftOut) -> bool:
         """Return whether somebody asks why a place is not in the plan.
 
         Who wants only some of the places knows that the day has no room for the others.
         """
-        is_chosen = not self._turn["outing"].keys().isdisjoint(("stops", "order")) and left[
-            "reason"
-        ] in ("time", "meals")
-        return left["place"] in self._wanted and not is_chosen
+        is_chosen = "stops" in self._aim.wish and left["reason"] in ("time", "meals")
+        return left["place"] in self._aim.wanted and not is_chosen
 
     def gap(self) -> Gap:
         """Return that no day came of it, with what speaks against the places that were found."""
-        language = reader_language(self._turn)
-        against = impossible(self._places, self._turn["outing"], near=self._near, language=language)
+        language, against = self._aim.language, self._against
         if not against:
             return run_gap("outing.outing_too_few", language)
         reasons = [
@@ -218,19 +190,13 @@ class _Planner:
 
     async def _planned(self, legs: Legs) -> Outing | None:
         """Return the plan over these ways; the search takes the processor for up to seconds."""
-        wish, language = self._turn["outing"], reader_language(self._turn)
-        return await compute(
-            lambda: plan(
-                self._places, wish, legs, near=self._near, language=language, wanted=self._wanted
-            ),
-            otherwise=lambda: None,
-        )
+        return await compute(lambda: plan(self._all, self._aim, legs), otherwise=lambda: None)
 
     async def _walks(self) -> dict[tuple[str, str], Leg]:
-        ids = [place["id"] for place in self._places[:MOST_VISITS]]
-        points = [place["location"] for place in self._places[:MOST_VISITS]]
-        if self._near and points:
-            ids, points = [HERE, *ids], [location_in(points[0]["crs"], self._near), *points]
+        ids = [place["id"] for place in self._places]
+        points = [place["location"] for place in self._places]
+        if (near := self._aim.near) and points:
+            ids, points = [HERE, *ids], [location_in(points[0]["crs"], near), *points]
         legs = await self._maps.walks(points, meter=self._meter, on_call=self._on_call)
         return {(ids[start], ids[end]): leg for (start, end), leg in legs.items()}
 

@@ -170,6 +170,10 @@ def turn_of(turn: Turn, asked: Asked, configuration: Configuration) -> Turn:
         wish = OutingWish(**asked.outing)
         if longest:
             wish["max_walk_m"] = longest
+        if total := demands.get("total_cost"):
+            wish.pop("people", None)
+            wish["total_cost"] = total
+            wish |= OutingWish(people=people) if (people := demands.get("people")) else {}
         read["outing"], read["constraints"] = wish, demands
         read["replans"] = asked.replans
     if asked.day:
@@ -286,10 +290,11 @@ def _shown(
 
 
 def _planned(previous: Previous) -> list[str]:
-    """Return the ids of the places that the day planned last was made of."""
+    """Return the ids of the places that the day planned last was made of, and of those missed."""
     outing = previous.get("outing")
-    left_out = [left["place"] for left in outing["left_out"]] if outing else []
-    return [*_stops(previous), *left_out]
+    left_out = outing["left_out"] if outing else []
+    missed = [left["place"] for left in left_out if left["reason"] != "unwanted"]
+    return [*_stops(previous), *missed]
 
 
 def _stops(previous: Previous) -> list[str]:

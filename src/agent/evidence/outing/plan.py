@@ -1,23 +1,28 @@
-"""Turn places into the visits of a day, and the best order of them into a plan with reasons.
-
-The order is searched exactly: over all subsets of the visits, within their windows. All its times
-are whole minutes since midnight.
-"""
+"""Turn places into the visits of a day, and the best order of them into a plan with reasons."""
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import pairwise
 from statistics import median
-from typing import Literal
 
-from agent.core.processor import breathe
 from agent.core.strings import has_any
 from agent.evidence.geo import distance_text, metres_apart
 from agent.evidence.hours import Opening, clock_of, minutes_of, yearly_hours
 from agent.evidence.kinds import positions
 from agent.evidence.mentions import places_of, without_branch
+from agent.evidence.outing.schedule import (
+    MEAL_MINUTES,
+    MEALS,
+    MOST_VISITS,
+    Day,
+    Step,
+    Visit,
+    Window,
+    best_plan,
+)
 from agent.evidence.records import hours_text, map_name
 from agent.evidence.types import (
     LeftOut,
@@ -32,202 +37,6 @@ from agent.evidence.types import (
 from agent.evidence.zones import sunset
 from agent.texts import Language, say
 
-Meal = Literal["lunch", "dinner"]
-MEALS: Mapping[Meal, tuple[int, int]] = {
-    "lunch": (11 * 60 + 30, 13 * 60 + 30),
-    "dinner": (17 * 60 + 30, 19 * 60 + 30),
-}
-"""The first and the last minute at which each meal begins."""
-MEAL_MINUTES = 60
-WITH_LUNCH = 240
-"""Minutes from which a visit includes lunch, if it begins in time: as a theme park's does."""
-MOST_VISITS = 12
-"""Subsets double with each visit; a day has room for fewer."""
-
-
-@dataclass(frozen=True)
-class Window:
-    """Hold the first and the last minute at which a visit may begin; some of them are a meal."""
-
-    earliest: int
-    latest: int
-    meal: Meal | None = None
-
-
-@dataclass(frozen=True)
-class Visit:
-    """Hold a place to be visited for some minutes, which begin in one of its windows."""
-
-    minutes: int
-    windows: tuple[Window, ...]
-    worth: int = 1
-    """What the visit adds to a plan, above 0: the plan of the highest sum is the best."""
-    counts: bool = True
-    """Whether it is one of the most there may be."""
-    is_break: bool = False
-    """Whether one rests there, between two of the others."""
-
-
-@dataclass(frozen=True)
-class Day:
-    """Hold the visits of a day, and the minutes from one to the next.
-
-    `ways[a][b]` leads from visit `a` to `b`; `out[b]` from where the day begins, `back[a]` to
-    where it ends, 0 where it begins and ends with a visit.
-    """
-
-    visits: Sequence[Visit]
-    ways: Sequence[Sequence[int]]
-    out: Sequence[int]
-    back: Sequence[int]
-    begins: int
-    ends: int
-    """The minute at which everything is over, the way back included."""
-    most: int = MOST_VISITS
-    """Of the visits that count."""
-    positions: Sequence[int] = ()
-    """At which positions of the day each visit may be, a bit each; empty where that is open."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """Hold a visit (its index), or with None a meal wherever one is; ends are minutes."""
-
-    visit: int | None
-    begins: int
-    ends: int
-    meal: Meal | None = None
-
-
-@dataclass(frozen=True)
-class _Label:
-    """Hold one way to reach a state: when one leaves it, the minutes on the way, the last step."""
-
-    leaves: int
-    travel: int
-    step: Step | None = None
-    before: "_Label | None" = None
-
-    def steps(self) -> list[Step]:
-        label: _Label | None = self
-        steps: list[Step] = []
-        while label is not None and label.step is not None:
-            steps.append(label.step)
-            label = label.before
-        return steps[::-1]
-
-
-_State = tuple[int, int, frozenset[Meal]]
-"""The visits made (a bit each, and one above them for a break before anything else), the last of
-them (-1: none), the meals had."""
-
-
-def best_plan(day: Day) -> list[Step]:
-    """Return the steps of the best plan; none where no visit fits.
-
-    Best is the highest sum of worths, then no break at either end of the day, then the earliest
-    end, then the least time on the way.
-    Who is out before a meal's time has that meal before its time is over.
-    Raises ValueError for more than MOST_VISITS visits.
-    """
-    if len(day.visits) > MOST_VISITS:
-        raise ValueError(f"at most {MOST_VISITS} visits")
-    layer: dict[_State, list[_Label]] = {(0, -1, frozenset()): [_Label(day.begins, 0)]}
-    best: tuple[tuple[int, int, int, int], _Label] | None = None
-    while layer:
-        following: dict[_State, list[_Label]] = {}
-        for state, labels in _with_meals(layer):
-            breathe()
-            for label in labels:
-                if state[0] and (best is None or _rank(day, state, label) < best[0]):
-                    best = _rank(day, state, label), label
-                for reached, next_label in _visits_from(day, state, label):
-                    _add(following.setdefault(reached, []), next_label)
-        layer = following
-    return _trimmed(best[1].steps()) if best else []
-
-
-def _rank(day: Day, state: _State, label: _Label) -> tuple[int, int, int, int]:
-    visited, last, _ = state
-    worth = sum(visit.worth for at, visit in enumerate(day.visits) if visited >> at & 1)
-    back = day.back[last]
-    misplaced = (visited >> len(day.visits)) + day.visits[last].is_break
-    return -worth, misplaced * (not day.positions), label.leaves + back, label.travel + back
-
-
-def _with_meals(
-    layer: Mapping[_State, list[_Label]],
-) -> Iterator[tuple[_State, list[_Label]]]:
-    """Yield the states of a layer, and those in which a meal was had where one is."""
-    states = {state: list(labels) for state, labels in layer.items()}
-    for meal, (first, last) in MEALS.items():
-        for (visited, at, meals), labels in list(states.items()):
-            if meal in meals:
-                continue
-            for label in labels:
-                if (begins := max(label.leaves, first)) <= last:
-                    ends = begins + MEAL_MINUTES
-                    fed = _Label(ends, label.travel, Step(None, begins, ends, meal), label)
-                    _add(states.setdefault((visited, at, meals | {meal}), []), fed)
-    yield from states.items()
-
-
-def _visits_from(day: Day, state: _State, label: _Label) -> Iterator[tuple[_State, _Label]]:
-    visited, last, meals = state
-    ways = day.out if last < 0 else day.ways[last]
-    before = [visit for at, visit in enumerate(day.visits) if visited >> at & 1]
-    made, rested = sum(visit.counts for visit in before), any(visit.is_break for visit in before)
-    for at, visit in enumerate(day.visits):
-        # Who has rested needs no second café that nobody named.
-        is_more = rested and visit.is_break and visit.worth <= _WORTH_FIT
-        if day.positions:
-            is_more = visit.counts and not day.positions[at] >> made & 1
-        if visited >> at & 1 or is_more or (visit.counts and made >= day.most):
-            continue
-        arrives = label.leaves + ways[at]
-        for window in visit.windows:
-            begins = max(arrives, window.earliest)
-            ends = begins + visit.minutes
-            if begins > window.latest or ends + day.back[at] > day.ends:
-                continue
-            had = meals | _meals_of(visit, window, begins)
-            if window.meal in meals or _goes_hungry(day, ends, had):
-                continue
-            step = Step(at, begins, ends, window.meal)
-            fed = _Label(ends, label.travel + ways[at], step, label)
-            begins_with_break = visit.is_break and not visited
-            yield (visited | 1 << at | begins_with_break << len(day.visits), at, had), fed
-
-
-def _meals_of(visit: Visit, window: Window, begins: int) -> frozenset[Meal]:
-    """Return the meals that are had with a visit."""
-    if window.meal:
-        return frozenset({window.meal})
-    includes_lunch = visit.minutes >= WITH_LUNCH and begins <= MEALS["lunch"][1]
-    return frozenset({"lunch"} if includes_lunch else ())
-
-
-def _goes_hungry(day: Day, ends: int, meals: frozenset[Meal]) -> bool:
-    """Return whether a visit goes on when a meal's time is over, without that meal."""
-    return any(
-        day.begins <= first and ends > last + MEAL_MINUTES and meal not in meals
-        for meal, (first, last) in MEALS.items()
-    )
-
-
-def _add(labels: list[_Label], new: _Label) -> None:
-    """Keep the labels that no other beats in both: leaving early, and little time on the way."""
-    if any(old.leaves <= new.leaves and old.travel <= new.travel for old in labels):
-        return
-    labels[:] = [o for o in labels if o.leaves < new.leaves or o.travel < new.travel] + [new]
-
-
-def _trimmed(steps: list[Step]) -> list[Step]:
-    """Return the steps from the first visit on: who has not left yet eats at home."""
-    first = next(at for at, step in enumerate(steps) if step.visit is not None)
-    return steps[first:]
-
-
 HERE = ""
 """Stands for where the day begins, among the ids of places."""
 Legs = Mapping[tuple[str, str], Leg]
@@ -241,6 +50,8 @@ _TOO_FAR_M = 30_000
 _WALKING, _RIDING, _WAITING_S = 1.25, 5.0, 600
 """Metres a second on foot and in a bus or train, and seconds to reach and await that."""
 _DETOUR = 1.3
+_ABOUT_M = 50
+"""An estimate to the metre would promise too much."""
 _NO_STOP = (
     "停车", "地铁", "轻轨", "公交", "火车站", "高铁", "机场", "码头", "汽车站", "厕所", "酒店",
     "宾馆", "旅馆", "民宿", "医院", "诊所", "药", "银行", "加油", "充电", "出租", "售票", "咨询",
@@ -280,8 +91,13 @@ _SHARES = (1, 0.75, 0.5)
 
 The last only for a number of stops: a long list is no wish to hurry.
 """
-_WORTH, _WORTH_FIT, _WORTH_WANTED = 1000, 3000, 100_000
-"""Of a visit: one that is wanted is worth more than all others together."""
+_WORTH, _WORTH_FIT, _WORTH_ASKED, _WORTH_WANTED = 1000, 3500, 40_000, 200_000
+"""Of a visit: a meal that was asked for is worth more than all others together, and what is wanted
+more than both meals and these."""
+_MOST_OF_A_KIND = 4
+"""Restaurants, and places to rest, among those of which a day is made."""
+_RATING = 4
+"""Of a place that nobody has rated."""
 _EVENING = ("酒吧", "夜店", "夜总会", "酒馆")
 _EVENING_BEGINS = 18 * 60
 
@@ -294,7 +110,7 @@ def is_stop(place: Place) -> bool:
 def estimated_leg(start: Point, end: Point, longest_walk: float = math.inf) -> Leg:
     """Return the way from the straight line: on foot where that is short, else by bus or train."""
     line = metres_apart(start, end)
-    metres = round(line * _DETOUR)
+    metres = max(1, round(line * _DETOUR / _ABOUT_M)) * _ABOUT_M
     on_foot = round(metres / _WALKING)
     if on_foot <= WALKABLE_S and metres <= longest_walk:
         return Leg(mode="walking", distance_m=metres, duration_s=on_foot, estimated=True)
@@ -302,26 +118,29 @@ def estimated_leg(start: Point, end: Point, longest_walk: float = math.inf) -> L
     return Leg(mode="transit", distance_m=metres, duration_s=seconds, estimated=True)
 
 
-def plan(
-    places: Sequence[Place],
-    wish: OutingWish,
-    legs: Legs,
-    *,
-    near: Point | None,
-    language: Language,
-    wanted: Collection[str] = (),
-) -> Outing | None:
-    """Return the best day over these places, most wanted first; None where no stop fits.
+@dataclass(frozen=True)
+class Aim:
+    """Hold what a day is to be: `wish` needs a date.
 
-    `wish` needs a day. It begins and ends at `near`, if that is given. No place comes in where
-    one of the `wanted` ids could, and one stays shorter than usual where that makes room for all
-    that are wanted.
+    It begins and ends at `near`, if that is given. No place comes in where one of the `wanted` ids
+    could; those of `before` keep their order as far as that can be.
+    """
+
+    wish: OutingWish
+    language: Language
+    near: Point | None = None
+    wanted: Collection[str] = ()
+    before: Sequence[str] = ()
+
+
+def plan(places: Sequence[Place], aim: Aim, legs: Legs) -> Outing | None:
+    """Return the best day over these places; None where no stop fits.
+
+    One stays shorter than usual where that makes room for all that are wanted.
     """
     best, fewest = None, math.inf
-    for share in _SHARES if "stops" in wish else _SHARES[:2]:
-        planner = _Planner(
-            list(places), wish, legs, near=near, language=language, wanted=wanted, share=share
-        )
+    for share in _SHARES if {"stops", "order"} & aim.wish.keys() else _SHARES[:2]:
+        planner = _Planner(places, aim, legs, share)
         outing = planner.outing()
         if outing and (lacking := planner.lacking(outing)) < fewest:
             best, fewest = outing, lacking
@@ -330,58 +149,60 @@ def plan(
     return best
 
 
-def impossible(
-    places: Sequence[Place], wish: OutingWish, *, near: Point | None, language: Language
-) -> list[LeftOut]:
-    """Return the places that no order of visits could reach on this day, each with its reason."""
-    return _Planner(list(places), wish, {}, near=near, language=language).left_out
+def sorted_out(places: Sequence[Place], aim: Aim) -> tuple[list[Place], list[LeftOut]]:
+    """Return the places of which a day can be made, the best first, and why the others are not."""
+    planner = _Planner(places, aim, {})
+    return planner.places, planner.left_out
 
 
 class _Planner:
     """Plan one day."""
 
-    def __init__(
-        self,
-        places: list[Place],
-        wish: OutingWish,
-        legs: Legs,
-        *,
-        near: Point | None,
-        language: Language,
-        wanted: Collection[str] = (),
-        share: float = 1,
-    ) -> None:
-        self._wanted, self._share = wanted, share
-        self._wish, self._legs, self._near, self._language = wish, legs, near, language
-        self._date = date.fromisoformat(wish["day"])
+    def __init__(self, places: Sequence[Place], aim: Aim, legs: Legs, share: float = 1) -> None:
+        self._aim, self._legs, self._share = aim, legs, share
+        self._wish, self._near, self._language = aim.wish, aim.near, aim.language
+        self._date = date.fromisoformat(self._wish["day"])
         self._weekday = self._date.isoweekday()
-        self._begins = minutes_of(wish.get("begins", BEGINS))
-        self._ends = minutes_of(wish.get("back_by", ENDS))
+        self._begins = minutes_of(self._wish.get("begins", BEGINS))
+        self._ends = minutes_of(self._wish.get("back_by", ENDS))
+        self._budget = self._wish.get("total_cost", math.inf) / self._wish.get("people", 1)
+        self._meals = {
+            meal: (first, last)
+            for meal, (first, last) in MEALS.items()
+            if meal in self._wish.get("meals", MEALS)
+            and self._begins <= last
+            and self._ends >= first + MEAL_MINUTES
+        }
         self.left_out: list[LeftOut] = []
         self._all = places
-        self._places: list[Place] = []
+        close = _without_far(places, self._leave_out)
+        visits = [(place, visit) for place in close if (visit := self._visit(place))]
+        visits.sort(key=lambda pair: -pair[1].worth)
+        self.places: list[Place] = []
         self._visits: list[Visit] = []
-        for place in _without_far(places, self._leave_out):
-            if visit := self._visit(place):
-                self._places.append(place)
+        kinds = Counter[tuple[bool, bool]]()
+        for place, visit in visits:
+            kinds[kind := (is_meal(place), visit.is_break)] += 1
+            is_more = any(kind) and kinds[kind] > _MOST_OF_A_KIND
+            if len(self.places) == MOST_VISITS or (is_more and place["id"] not in aim.wanted):
+                self._leave_out(place, "time")
+            else:
+                self.places.append(place)
                 self._visits.append(visit)
-        for place in self._places[MOST_VISITS:]:
-            self._leave_out(place, "time")
-        del self._places[MOST_VISITS:], self._visits[MOST_VISITS:]
 
     def outing(self) -> Outing | None:
         steps = best_plan(self._day())
         if not steps:
             return None
         stops = self._stops(steps)
-        for at, place in enumerate(self._places):
+        for at, place in enumerate(self.places):
             if all(step.visit != at for step in steps):
                 self._leave_out_of(steps, at, place)
         first, last = stops[0], stops[-1]
         back = self._leg(last["place"], HERE) if self._near else None
-        way_out = _minutes(first["leg"]) if "leg" in first else 0
+        way_out = timed(first["leg"]) if "leg" in first else 0
         begins = minutes_of(first["begins"]) - way_out
-        ends = steps[-1].ends + (_minutes(back) if back else 0)
+        ends = steps[-1].ends + (timed(back) if back else 0)
         outing = Outing(
             wish=self._wish, day=self._wish["day"], begins=clock_of(begins), ends=clock_of(ends),
             stops=stops, left_out=self.left_out, url="",
@@ -392,10 +213,10 @@ class _Planner:
 
     def lacking(self, outing: Outing) -> int:
         """Return how many stops are wanted that found no time."""
-        if most := self._wish.get("stops"):
+        if most := self._wish.get("stops") or len(self._wish.get("order", ())):
             return most - sum("place" in stop for stop in outing["stops"])
         lacking = (left for left in outing["left_out"] if left["reason"] in ("time", "hours"))
-        return sum(left["place"] in self._wanted for left in lacking)
+        return sum(left["place"] in self._aim.wanted for left in lacking)
 
     def _leave_out(self, place: Place, reason: LeftOutReason, **values: str) -> None:
         text = values.get("text") or say(f"outing.left_out.{reason}", self._language, **values)
@@ -419,14 +240,42 @@ class _Planner:
         opened = _opened(hours, self._weekday)
         windows = [w for span in opened for w in self._windows(place, span, minutes)]
         if not windows:
-            self._leave_out(place, "hours" if opened else "closed", **self._when(place))
+            at_any_hour = self._windows(place, (0, _DAY), minutes)
+            reason: LeftOutReason = "meals" if is_meal(place) else "time"
+            reason = "closed" if not opened else "hours" if at_any_hour else reason
+            self._leave_out(place, reason, **self._when(place))
             return None
-        fits = {verdict["verdict"] for verdict in place.get("verdicts", [])} == {"satisfied"}
-        worth = _WORTH_WANTED if place["id"] in self._wanted else _WORTH_FIT if fits else _WORTH
-        worth -= len(self._visits)
-        counts = "meals" not in self._wish or not is_meal(place)
-        rests = has_any(place["category"] or "", _BREAK)
-        return Visit(minutes, tuple(windows), worth=worth, counts=counts, is_break=rests)
+        id, before = place["id"], self._aim.before
+        return Visit(
+            minutes, tuple(windows), worth=self._worth(place),
+            counts="meals" not in self._wish or not is_meal(place), is_break=_is_break(place),
+            is_wanted=id in self._aim.wanted, cost=_price(place) or 0,
+            before=before.index(id) if id in before else -1,
+        )  # fmt: skip
+
+    def _worth(self, place: Place) -> int:
+        """Return what a place adds to a day: a tenth of a star is as much as a hundred metres.
+
+        A price that is not known rules nothing out. Of a budget each meal has a share, and the
+        other stops have one together: a meal that is dearer is worth the less.
+        """
+        liked = max(0, round(10 * rating_of(place) - (place["distance_m"] or 0) / 100))
+        if place["id"] in self._aim.wanted:
+            return _WORTH_WANTED + liked
+        outcomes = {
+            verdict["verdict"]
+            for verdict in place.get("verdicts", [])
+            if verdict["constraint"] != "total_cost"
+        }
+        worth = _WORTH_FIT if outcomes == {"satisfied"} else _WORTH
+        if not is_meal(place):
+            return worth + liked
+        price, share = _price(place), self._budget / (1 + len(self._meals))
+        if price is None and share < math.inf:
+            liked //= 2
+        elif price and price > share:
+            worth = round(worth * (share / price) ** 2)
+        return worth + liked + _WORTH_ASKED * ("meals" in self._wish)
 
     def _is_beside(self, place: Place) -> bool:
         """Return whether this is one of several spots that lie together: three are no whole day."""
@@ -452,27 +301,26 @@ class _Planner:
             last = min(last, light)
         if is_meal(place):
             meals = [
-                Window(max(first, a), min(last, b), meal)
-                for meal, (a, b) in MEALS.items()
-                if meal in wish.get("meals", MEALS)
+                Window(max(first, a), min(last, b), meal) for meal, (a, b) in self._meals.items()
             ]
         else:
             meals = [Window(first, last)]
         return [window for window in meals if window.earliest <= window.latest]
 
     def _day(self) -> Day:
-        ids = [place["id"] for place in self._places]
+        ids = [place["id"] for place in self.places]
         ends = self._near is not None
-        masks, count = positions(self._places, self._wish.get("order", ()))
+        masks, count = positions(self.places, self._wish.get("order", ()))
         return Day(
             visits=list(map(_in_order, self._visits, masks)) if count else self._visits,
-            ways=[[0 if a == b else _minutes(self._leg(a, b)) for b in ids] for a in ids],
-            out=[_minutes(self._leg(HERE, b)) if ends else 0 for b in ids],
-            back=[_minutes(self._leg(a, HERE)) if ends else 0 for a in ids],
+            ways=[[0 if a == b else timed(self._leg(a, b)) for b in ids] for a in ids],
+            out=[timed(self._leg(HERE, b)) if ends else 0 for b in ids],
+            back=[timed(self._leg(a, HERE)) if ends else 0 for a in ids],
             begins=self._begins,
             ends=self._ends,
             most=count or self._wish.get("stops", MOST_VISITS),
             positions=masks if count else (),
+            budget=self._budget,
         )
 
     def _leg(self, start: str, end: str) -> Leg:
@@ -490,7 +338,7 @@ class _Planner:
     def _point(self, id: str) -> Point:
         if id == HERE and self._near:
             return self._near
-        return next(place["wgs84"] for place in self._places if place["id"] == id)
+        return next(place["wgs84"] for place in self.places if place["id"] == id)
 
     def _stops(self, steps: Sequence[Step]) -> list[Stop]:
         stops: list[Stop] = []
@@ -502,11 +350,13 @@ class _Planner:
                 ends=clock_of(step.ends),
             )
             if step.visit is not None:
-                place = self._places[step.visit]
+                place = self.places[step.visit]
                 stop["place"], stop["name"] = place["id"], map_name(place, self._language)
                 stop["source"] = place["source"]
                 if before is not None:
                     stop["leg"] = self._leg(before, place["id"])
+                if (price := _price(place)) is not None:
+                    stop["cost"] = price
                 if yearly_hours(place) is None:
                     stop["hours_unknown"] = True
                 before = place["id"]
@@ -519,7 +369,11 @@ class _Planner:
         """Note why a place that is open on this day did not get into the plan."""
         meals = {step.meal for step in steps}
         windows = self._visits[at].windows
-        if all(window.meal in meals for window in windows if window.meal) and is_meal(place):
+        spent = sum(self._visits[step.visit].cost for step in steps if step.visit is not None)
+        if spent + self._visits[at].cost > self._budget:
+            total = f"{self._wish.get('total_cost', 0):g}"
+            self._leave_out(place, "dear", total=total)
+        elif all(window.meal in meals for window in windows if window.meal) and is_meal(place):
             self._leave_out(place, "meals")
         else:
             self._leave_out(place, "time")
@@ -536,6 +390,20 @@ def is_meal(place: Place) -> bool:
     """Return whether one has lunch or dinner there."""
     kind = place["category"] or ""
     return has_any(kind, _MEAL) and not has_any(kind, _NO_MEAL)
+
+
+def _is_break(place: Place) -> bool:
+    return has_any(place["category"] or "", _BREAK)
+
+
+def rating_of(place: Place) -> float:
+    """Return the stars of a place; those of most where nobody has rated it."""
+    return _RATING if place["rating"] is None else place["rating"]
+
+
+def _price(place: Place) -> float | None:
+    """Return what a visit costs a person, in yuan; None where nobody knows."""
+    return place["cost"] if place.get("per_head", True) and "currency" not in place else None
 
 
 def stay(place: Place) -> int:
@@ -564,10 +432,10 @@ def _opened(hours: Sequence[Opening] | None, weekday: int) -> list[tuple[int, in
     return [(each.start, each.end) for each in hours if weekday in each.days]
 
 
-def _without_far(places: list[Place], leave_out: Callable[..., None]) -> list[Place]:
+def _without_far(places: Sequence[Place], leave_out: Callable[..., None]) -> list[Place]:
     """Return the places that lie together; the others are left out with their distance."""
     if len(places) < 3:
-        return places
+        return [*places]
     middle = Point(
         lng=median(place["wgs84"]["lng"] for place in places),
         lat=median(place["wgs84"]["lat"] for place in places),
@@ -582,7 +450,7 @@ def _without_far(places: list[Place], leave_out: Callable[..., None]) -> list[Pl
     return close
 
 
-def _minutes(leg: Leg) -> int:
+def timed(leg: Leg) -> int:
     """Return the minutes of a way as the timetable counts them, in whole steps."""
     return max(1, math.ceil(leg["duration_s"] / 60 / _STEP)) * _STEP
 

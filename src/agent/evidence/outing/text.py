@@ -5,7 +5,7 @@ from datetime import date
 from agent.evidence.citations import inert
 from agent.evidence.geo import distance_text, duration_text
 from agent.evidence.hours import clock_of, minutes_of
-from agent.evidence.outing.plan import ENDS
+from agent.evidence.outing.plan import ENDS, timed
 from agent.evidence.types import LeftOut, Leg, Outing, Stop
 from agent.texts import Language, in_script, say
 
@@ -85,7 +85,7 @@ def _free(outing: Outing) -> list[str]:
     before, free = minutes_of(outing["stops"][0]["begins"]), list[str]()
     for stop in outing["stops"]:
         begins = minutes_of(stop["begins"])
-        begins -= round(stop["leg"]["duration_s"] / 60) if "leg" in stop else 0
+        begins -= timed(stop["leg"]) if "leg" in stop else 0
         is_free = begins - before > _LONG_WAIT
         free.append(f"{clock_of(before)}–{clock_of(begins)}" if is_free else "")
         before = minutes_of(stop["ends"])
@@ -112,6 +112,7 @@ def outing_remarks(outing: Outing, language: Language) -> str:
         remarks.append(say(key, language, count=count, wanted=wanted))
     if rest > _LONG_REST:
         remarks.append(say("outing.rest_free", language, ends=outing["ends"]))
+    remarks += _prices(outing, language)
     if any(leg["estimated"] for leg in legs):
         remarks.append(say("outing.legs_estimated", language))
     if limit := outing["wish"].get("max_walk_m"):
@@ -124,6 +125,22 @@ def outing_remarks(outing: Outing, language: Language) -> str:
         names = say("punctuation.comma", language).join(map(_cell, strange))
         remarks.append(say("outing.unknown_stops", language, names=names))
     return say("punctuation.space", language).join(remarks)
+
+
+def _prices(outing: Outing, language: Language) -> list[str]:
+    """Return what the stops come to where the day may cost so much, and what is not known of it."""
+    if (total := outing["wish"].get("total_cost")) is None:
+        return []
+    people, told = outing["wish"].get("people"), list[str]()
+    if known := [stop["cost"] for stop in outing["stops"] if "cost" in stop]:
+        each = f"{sum(known):g}"
+        of_all = f"{people} × ¥{each} = ¥{people * sum(known):g}" if people else ""
+        of_all = of_all or say("records.cost", language, cost=each)
+        told.append(say("outing.prices", language, sum=of_all, total=f"{total:g}"))
+    if unknown := [stop_text(stop, language) for stop in outing["stops"] if "cost" not in stop]:
+        names = say("punctuation.comma", language).join(unknown)
+        told.append(say("outing.prices_not_known", language, names=names))
+    return told
 
 
 def outing_lines(outing: Outing, language: Language) -> str:
@@ -141,6 +158,7 @@ def day_lines(outing: Outing, language: Language) -> str:
         marker = _marker(stop.get("source", ""))
         lines.append(f"{stop['begins']}–{stop['ends']} {stop_text(stop, language)}{marker}{way}")
     lines += [_left_out_line(left, language) for left in outing["left_out"]]
+    lines += _prices(outing, language)
     return "\n".join(lines)
 
 

@@ -8,7 +8,8 @@ from typing import Any
 from agent.evidence.constraints import listed, valid_clock
 from agent.evidence.hours import clock_of, minutes_of
 from agent.evidence.mentions import mentioned
-from agent.evidence.outing.plan import BEGINS, MEALS, MOST_VISITS
+from agent.evidence.outing.plan import BEGINS
+from agent.evidence.outing.schedule import MEALS, MOST_VISITS
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Outing, OutingWish, Place
 
@@ -46,7 +47,11 @@ def valid_wish(
     if 0 < (stops := candidate.get("stops") or 0) <= MOST_VISITS:
         wish["stops"] = stops
     words = [clean_text(str(each), _LONGEST_NAME) for each in listed(candidate.get("order"))]
-    if len(order := [*filter(None, words)][:MOST_VISITS]) > 1:
+    order = [*filter(None, words)]
+    if order and outing and "stops" not in wish:
+        # Who names the first stops of a plan drops none of the others.
+        order += _unnamed(outing, order, places)
+    if len(order := order[:MOST_VISITS]) > 1:
         wish["order"] = order
     if day:
         wish["day"] = day
@@ -55,8 +60,10 @@ def valid_wish(
     back_by = valid_clock(candidate.get("back_by"))
     if back_by > wish.get("begins", BEGINS):
         wish["back_by"] = back_by
-    if meals := [meal for meal in MEALS if meal in listed(candidate.get("meals"))]:
-        wish["meals"] = meals
+    if meals := {*MEALS}.intersection(listed(candidate.get("meals"))):
+        # A meal that comes into a plan takes the place of none.
+        meals |= {*wish.get("meals", MEALS)} if outing and changes else set()
+        wish["meals"] = [meal for meal in MEALS if meal in meals]
     wish.pop("unknown", None)
     known = list(_stops(outing, places))
     for change in changes:
@@ -73,6 +80,12 @@ def valid_wish(
         for stop in meant:
             wish = _changed(wish, stop, kind, time)
     return wish
+
+
+def _unnamed(outing: Outing, order: Sequence[str], places: Sequence[Place]) -> list[str]:
+    """Return the names of the stops that an order of a plan does not name."""
+    named = {one.id for word in order for one in _meant(word, [*_stops(outing, places)])}
+    return [stop["name"] for stop in outing["stops"] if stop.get("place", "") not in {"", *named}]
 
 
 def meant_by(

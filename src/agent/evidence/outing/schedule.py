@@ -1,0 +1,220 @@
+"""Search the best order of a day's visits exactly: over all their subsets, within their windows.
+
+All times are whole minutes since midnight.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from agent.core.processor import breathe
+
+Meal = Literal["lunch", "dinner"]
+MEALS: Mapping[Meal, tuple[int, int]] = {
+    "lunch": (11 * 60 + 30, 13 * 60 + 30),
+    "dinner": (17 * 60 + 30, 19 * 60 + 30),
+}
+"""The first and the last minute at which each meal begins."""
+MEAL_MINUTES = 60
+WITH_LUNCH = 240
+"""Minutes from which a visit includes lunch, if it begins in time: as a theme park's does."""
+MOST_VISITS = 12
+"""Subsets double with each visit; a day has room for fewer."""
+_MOVED = 10_000
+"""Minutes on the way, more than there are, for each visit that comes before one it came behind."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """Hold the first and the last minute at which a visit may begin; some of them are a meal."""
+
+    earliest: int
+    latest: int
+    meal: Meal | None = None
+
+
+@dataclass(frozen=True)
+class Visit:
+    """Hold a place to be visited for some minutes, which begin in one of its windows."""
+
+    minutes: int
+    windows: tuple[Window, ...]
+    worth: int = 1
+    """What the visit adds to a plan, above 0: the plan of the highest sum is the best."""
+    counts: bool = True
+    """Whether it is one of the most there may be."""
+    is_wanted: bool = False
+    is_break: bool = False
+    """Whether one rests there, between two of the others."""
+    cost: float = 0
+    """A person, as far as it is known."""
+    before: int = -1
+    """Where it stood in the plan that is changed."""
+
+
+@dataclass(frozen=True)
+class Day:
+    """Hold the visits of a day, and the minutes from one to the next.
+
+    `ways[a][b]` leads from visit `a` to `b`; `out[b]` from where the day begins, `back[a]` to
+    where it ends, 0 where it begins and ends with a visit.
+    """
+
+    visits: Sequence[Visit]
+    ways: Sequence[Sequence[int]]
+    out: Sequence[int]
+    back: Sequence[int]
+    begins: int
+    ends: int
+    """The minute at which everything is over, the way back included."""
+    most: int = MOST_VISITS
+    """Of the visits that count."""
+    positions: Sequence[int] = ()
+    """At which positions of the day each visit may be, a bit each; empty where that is open."""
+    budget: float = math.inf
+    """What all visits may cost a person."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """Hold a visit (its index), or with None a meal wherever one is; ends are minutes."""
+
+    visit: int | None
+    begins: int
+    ends: int
+    meal: Meal | None = None
+
+
+@dataclass(frozen=True)
+class _Label:
+    """Hold one way to reach a state: when one leaves it, the minutes on the way, the last step."""
+
+    leaves: int
+    travel: int
+    step: Step | None = None
+    before: "_Label | None" = None
+
+    def steps(self) -> list[Step]:
+        label: _Label | None = self
+        steps: list[Step] = []
+        while label is not None and label.step is not None:
+            steps.append(label.step)
+            label = label.before
+        return steps[::-1]
+
+
+_State = tuple[int, int, frozenset[Meal]]
+"""The visits made (a bit each, and one above them for a break before anything else), the last of
+them (-1: none), the meals had."""
+
+
+def best_plan(day: Day) -> list[Step]:
+    """Return the steps of the best plan; none where no visit fits.
+
+    Best is the highest sum of worths within the budget, then no break at either end of the day,
+    then the fewest visits out of their order before, then the earliest end, then the least time on
+    the way.
+    Who is out before a meal's time has that meal before its time is over.
+    Raises ValueError for more than MOST_VISITS visits.
+    """
+    if len(day.visits) > MOST_VISITS:
+        raise ValueError(f"at most {MOST_VISITS} visits")
+    layer: dict[_State, list[_Label]] = {(0, -1, frozenset()): [_Label(day.begins, 0)]}
+    best: tuple[tuple[int, ...], _Label] | None = None
+    while layer:
+        following: dict[_State, list[_Label]] = {}
+        for state, labels in _with_meals(layer):
+            breathe()
+            for label in labels:
+                if state[0] and (best is None or _rank(day, state, label) < best[0]):
+                    best = _rank(day, state, label), label
+                for reached, next_label in _visits_from(day, state, label):
+                    _add(following.setdefault(reached, []), next_label)
+        layer = following
+    return _trimmed(best[1].steps()) if best else []
+
+
+def _rank(day: Day, state: _State, label: _Label) -> tuple[int, ...]:
+    visited, last, _ = state
+    worth = sum(visit.worth for at, visit in enumerate(day.visits) if visited >> at & 1)
+    back = day.back[last]
+    misplaced = (visited >> len(day.visits)) + day.visits[last].is_break
+    misplaced *= not day.positions
+    return -worth, misplaced, label.travel // _MOVED, label.leaves + back, label.travel + back
+
+
+def _with_meals(
+    layer: Mapping[_State, list[_Label]],
+) -> Iterator[tuple[_State, list[_Label]]]:
+    """Yield the states of a layer, and those in which a meal was had where one is."""
+    states = {state: list(labels) for state, labels in layer.items()}
+    for meal, (first, last) in MEALS.items():
+        for (visited, at, meals), labels in list(states.items()):
+            if meal in meals:
+                continue
+            for label in labels:
+                if (begins := max(label.leaves, first)) <= last:
+                    ends = begins + MEAL_MINUTES
+                    fed = _Label(ends, label.travel, Step(None, begins, ends, meal), label)
+                    _add(states.setdefault((visited, at, meals | {meal}), []), fed)
+    yield from states.items()
+
+
+def _visits_from(day: Day, state: _State, label: _Label) -> Iterator[tuple[_State, _Label]]:
+    visited, last, meals = state
+    ways = day.out if last < 0 else day.ways[last]
+    before = [visit for at, visit in enumerate(day.visits) if visited >> at & 1]
+    made, rested = sum(visit.counts for visit in before), any(visit.is_break for visit in before)
+    left = day.budget - sum(visit.cost for visit in before)
+    for at, visit in enumerate(day.visits):
+        # Who has rested needs no second café that nobody named.
+        is_more = rested and visit.is_break and not visit.is_wanted
+        if day.positions:
+            is_more = visit.counts and not day.positions[at] >> made & 1
+        is_more |= (visit.counts and made >= day.most) or visit.cost > left
+        if visited >> at & 1 or is_more:
+            continue
+        moved = sum(-1 < visit.before < other.before for other in before) * _MOVED
+        arrives = label.leaves + ways[at]
+        for window in visit.windows:
+            begins = max(arrives, window.earliest)
+            ends = begins + visit.minutes
+            if begins > window.latest or ends + day.back[at] > day.ends:
+                continue
+            had = meals | _meals_of(visit, window, begins)
+            if window.meal in meals or _goes_hungry(day, ends, had):
+                continue
+            step = Step(at, begins, ends, window.meal)
+            fed = _Label(ends, label.travel + ways[at] + moved, step, label)
+            begins_with_break = visit.is_break and not visited
+            yield (visited | 1 << at | begins_with_break << len(day.visits), at, had), fed
+
+
+def _meals_of(visit: Visit, window: Window, begins: int) -> frozenset[Meal]:
+    """Return the meals that are had with a visit."""
+    if window.meal:
+        return frozenset({window.meal})
+    includes_lunch = visit.minutes >= WITH_LUNCH and begins <= MEALS["lunch"][1]
+    return frozenset({"lunch"} if includes_lunch else ())
+
+
+def _goes_hungry(day: Day, ends: int, meals: frozenset[Meal]) -> bool:
+    """Return whether a visit goes on when a meal's time is over, without that meal."""
+    return any(
+        day.begins <= first and ends > last + MEAL_MINUTES and meal not in meals
+        for meal, (first, last) in MEALS.items()
+    )
+
+
+def _add(labels: list[_Label], new: _Label) -> None:
+    """Keep the labels that no other beats in both: leaving early, and little time on the way."""
+    if any(old.leaves <= new.leaves and old.travel <= new.travel for old in labels):
+        return
+    labels[:] = [o for o in labels if o.leaves < new.leaves or o.travel < new.travel] + [new]
+
+
+def _trimmed(steps: list[Step]) -> list[Step]:
+    """Return the steps from the first visit on: who has not left yet eats at home."""
+    first = next(at for at, step in enumerate(steps) if step.visit is not None)
+    return steps[first:]

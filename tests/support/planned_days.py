@@ -1,0 +1,92 @@
+"""Days over invented places, planned by the node and changed as a model reads the words."""
+
+import asyncio
+from datetime import datetime
+from types import SimpleNamespace
+from typing import Any
+
+from agent.assistants.common.previous import NO_PREVIOUS
+from agent.assistants.common.question import asked, turn_of
+from agent.configuration import Configuration
+from agent.core.budget import Budgets
+from agent.evidence.outing.text import outing_section
+from agent.evidence.types import Outing, Place, Point
+from agent.evidence.zones import CHINA
+from agent.nodes.plan_outing import plan_outing
+from agent.state import Previous, SearchQueryList, Turn
+from tests.unit.export_samples import place as sample_place
+
+NOW = datetime(2026, 11, 23, 8, 0, tzinfo=CHINA)
+"""A Monday."""
+
+
+def spot(number: int, name: str, kind: str = "博物馆", **more: Any) -> Place:
+    """A place; each number lies a hundred metres further along one street."""
+    changed: dict[str, Any] = {
+        "id": f"amap:{number}", "source": f"a0-{number}", "category": kind, "cost": None,
+        "open_time": "09:00-21:00", "wgs84": Point(lng=116.40 + number / 900, lat=39.91),
+        "keywords": [], "distance_m": number * 100,
+    }  # fmt: skip
+    return sample_place(number, name, **{**changed, **more})
+
+
+class _NoWays:
+    """A map that measures nothing: all ways are estimates."""
+
+    async def walks(self, *_: Any, **__: Any) -> dict[tuple[int, int], Any]:
+        return {}
+
+    async def ride(self, *_: Any, **__: Any) -> None:
+        return None
+
+    def stops_link(self, _: Any) -> str:
+        return ""
+
+
+class Days:
+    """One conversation about a day: the first words plan it, what follows changes it."""
+
+    def __init__(self, language: str = "zh") -> None:
+        self.language, self.previous = language, NO_PREVIOUS
+        self.gaps: list[Any] = []
+
+    def ask(self, words: str, found: list[Place], *, near: Any = None, **reply: Any) -> Outing:
+        """The day that comes of these words, as a model has read them (`reply`)."""
+        outing = self.try_(words, found, near=near, **reply)
+        assert outing, self.gaps
+        return outing
+
+    def try_(
+        self, words: str, found: list[Place], *, near: Any = None, **reply: Any
+    ) -> Outing | None:
+        queries = [{"query": place["name"]} for place in found[:1]]
+        written = SearchQueryList.model_validate({"query": queries, "outing": {}, **reply})
+        values: Any = {
+            "id": words, "question": words, "near": near, "count": 3, "language": self.language,
+            "started_at": NOW.timestamp(), "today": f"{NOW:%Y-%m-%d}",
+        }  # fmt: skip
+        read = asked(written, words, Turn(**values), self.previous, Configuration())
+        turn = turn_of(Turn(**values), read, Configuration())
+        state: Any = {
+            "turn": turn, "places": found, "previous": self.previous,
+            "query_list": queries, "messages": [],
+        }  # fmt: skip
+        services: Any = SimpleNamespace(now=lambda: NOW, budgets=Budgets(), maps=_NoWays())
+        runtime: Any = SimpleNamespace(context=None, stream_writer=lambda _: None)
+        update = asyncio.run(plan_outing(state, runtime, get_services=lambda: services))
+        outing, self.gaps = update["outing"], update["gaps"]
+        known = {place["id"]: place for place in [*found, *self.previous["places"]]}
+        self.previous = Previous(sources=[], places=[*known.values()])
+        if outing:
+            self.previous["outing"] = outing
+        return outing
+
+
+def stops(outing: Outing) -> list[str]:
+    """The names of the stops, in order."""
+    return [stop["name"] for stop in outing["stops"]]
+
+
+def told(outing: Outing, language: Any = "zh") -> str:
+    """What stands below an answer: title, table, what was left out, and remarks."""
+    return outing_section(outing, language)
