@@ -130,6 +130,26 @@ def plan_times(statement: Statement, evidence: Evidence) -> list[Figure]:
     return [first] if second is None else [first, second]
 
 
+def plan_has(span: str, evidence: Evidence, statement: Statement | None = None) -> bool:
+    """Return whether a span is nothing but times of a planned day: 13:00–14:40, at 1 pm.
+
+    Of the stops that a statement names or cites, where it does.
+    """
+    times, rest = figures(span), span
+    for figure in times:
+        rest = rest.replace(figure.text, "")
+    if not times or len(letters_of(rest)) > _PART_OF_DAY:
+        return False
+    places = {name: one.place for name, one in evidence.records.items() if one.place}
+    named = mentioned([*places.values()], statement.said) if statement else {}
+    cited = statement.cited if statement else ()
+    its = [name for name, place in places.items() if place["id"] in named or name in cited]
+    lines = [line for text in evidence.known for line in text.splitlines()]
+    own = [line for line in lines if not its or any(f"[^{name}]" in line for name in its)]
+    planned = {figure.clock for line in own for figure in figures(line)}
+    return all(figure.clock is not None and figure.clock in planned for figure in times)
+
+
 def _may_be_another(statement: Statement) -> bool:
     return _NOT_PLAIN.search(_A_HEAD.sub("", fold(statement.said))) is not None
 

@@ -28,7 +28,7 @@ from agent.evidence.claims.formulas import (
     values_of,
 )
 from agent.evidence.claims.judging import Ruling, without_numbers
-from agent.evidence.claims.own_record import otherwise, plan_times, right_figures
+from agent.evidence.claims.own_record import otherwise, plan_has, plan_times, right_figures
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.shown_sums import (
     Chain,
@@ -290,6 +290,11 @@ def _proved(
         # A row's head has no ruling of its own: a cell is wrong of it.
         spans = (statement.plain,)
     fix = ruling.fix if is_sound_fix(ruling.fix, statement, passages) else ""
+    if spans and letter in ("p", "n", "x") and all(plan_has(s, evidence, statement) for s in spans):
+        # What else the statement says, the judge has found; the hours of a place are none of these.
+        if letter == "x":
+            return Outcome("unchecked", passages=passages)
+        return _supported(statement, passages, evidence, known.sound)
     if letter == "x" and spans and (told := _contradicted(ruling, spans, passages, fix)):
         return told
     if letter == "n" and not spans:
@@ -306,26 +311,13 @@ def _proved(
 
 
 def _is_borne(span: str, statement: Statement, evidence: Evidence) -> bool:
-    """Return whether some words stand as they are in what their statement cites, or was told.
-
-    A planned day's times need no words around them.
-    """
+    """Return whether some words stand as they are in what their statement cites, or was told."""
     long = sum(3 if char >= "\u3000" else 1 for char in span) >= _LONG_SPAN
     held = evidence.holding(span) if long else []
     told = (KNOWN, *statement.cited)
     if any(p.source in told and span_in(span, p.text) for p in held):
         return True
-    times, rest = figures(span), span
-    for figure in times:
-        rest = rest.replace(figure.text, "")
-    if not times or len(letters_of(rest)) > _PART_OF_DAY:
-        return False
-    plans = [f.clock for p in evidence.passages if p.source == KNOWN for f in p.figures]
-    return all(figure.clock is not None and figure.clock in plans for figure in times)
-
-
-_PART_OF_DAY = 2
-"""Letters beside a time: 下午1点, at 1 pm."""
+    return plan_has(span, evidence)
 
 
 def _supported(
