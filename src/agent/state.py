@@ -563,6 +563,7 @@ class PlannedDay(BaseModel):
     begins: str | None = None
     back_by: str | None = Field(None, description="half a day 14:00, afternoon 18:00, night 22:00")
     stops: int | None = Field(None, description="meals apart")
+    on_foot: bool = False
     order: list[str] = Field(default_factory=list)
     meals: list[str] = Field(default_factory=list, description="lunch, dinner")
     changes: list[PlannedChange] = Field(default_factory=list)

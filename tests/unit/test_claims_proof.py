@@ -24,8 +24,8 @@ from agent.evidence.claims.statements import MARKED, Statement, statements
 from agent.evidence.types import Place
 from agent.models.validation import schema_of
 from agent.texts import say
-from tests.unit.export_samples import place
 from tests.support.rows import by_examples
+from tests.unit.export_samples import place
 
 
 def evidence(**texts: str) -> Evidence:

@@ -155,6 +155,16 @@ def test_on_a_rainy_day_one_is_indoors() -> None:
     assert day["left_out"] == []
 
 
+def test_who_wants_to_walk_all_the_way_rides_nowhere() -> None:
+    far, words = spot(30, "远博物馆"), "逛自然博物馆、海洋馆和远博物馆"
+    ways = [
+        {stop["leg"]["mode"] for stop in day["stops"] if "leg" in stop}
+        for wish in ({}, {"on_foot": True})
+        for day in [Days().ask(words, [MUSEUM, AQUARIUM, far], outing=wish)]
+    ]
+    assert ways == [{"walking", "transit"}, {"walking"}]
+
+
 def test_a_day_from_a_hotel_ends_there_in_time() -> None:
     near = Point(lng=116.395, lat=39.91)
     day = Days().ask("从酒店出发再回酒店", [DUCK, *SIGHTS], near=near, outing={"back_by": "18:00"})

@@ -276,6 +276,8 @@ class OutingWish(TypedDict, total=False):
     """What each stop is to be, in turn: kinds of places or names. There are no others."""
     max_walk_m: int
     """From one stop to the next; what is further is ridden."""
+    on_foot: bool
+    """All ways, however long, unless a limit on walks is named."""
     total_cost: float
     """Of all stops together, for `people`: without these, for nobody knows how many."""
     people: int

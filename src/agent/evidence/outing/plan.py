@@ -107,12 +107,14 @@ def is_stop(place: Place) -> bool:
     return not has_any(place["category"] or "", _NO_STOP)
 
 
-def estimated_leg(start: Point, end: Point, longest_walk: float = math.inf) -> Leg:
+def estimated_leg(
+    start: Point, end: Point, longest_walk: float = math.inf, walkable_s: float = WALKABLE_S
+) -> Leg:
     """Return the way from the straight line: on foot where that is short, else by bus or train."""
     line = metres_apart(start, end)
     metres = max(1, round(line * _DETOUR / _ABOUT_M)) * _ABOUT_M
     on_foot = round(metres / _WALKING)
-    if on_foot <= WALKABLE_S and metres <= longest_walk:
+    if on_foot <= walkable_s and metres <= longest_walk:
         return Leg(mode="walking", distance_m=metres, duration_s=on_foot, estimated=True)
     seconds = round(_WAITING_S + metres / _RIDING)
     return Leg(mode="transit", distance_m=metres, duration_s=seconds, estimated=True)
@@ -326,13 +328,14 @@ class _Planner:
     def _leg(self, start: str, end: str) -> Leg:
         """Return the measured way; one that is too long to walk only where it is not ridden."""
         longest = self._wish.get("max_walk_m", math.inf)
-        estimated = estimated_leg(self._point(start), self._point(end), longest)
+        walkable = math.inf if self._wish.get("on_foot") else WALKABLE_S
+        estimated = estimated_leg(self._point(start), self._point(end), longest, walkable)
         measured = self._legs.get((start, end))
         if measured is None:
             return estimated
         if measured["mode"] == "walking" and measured["distance_m"] > longest:
             return estimated_leg(self._point(start), self._point(end), 0)
-        too_long = measured["mode"] == "walking" and measured["duration_s"] > WALKABLE_S
+        too_long = measured["mode"] == "walking" and measured["duration_s"] > walkable
         return estimated if too_long and estimated["mode"] == "transit" else measured
 
     def _point(self, id: str) -> Point:

@@ -60,6 +60,8 @@ def valid_wish(
     back_by = valid_clock(candidate.get("back_by"))
     if back_by > wish.get("begins", BEGINS):
         wish["back_by"] = back_by
+    if candidate.get("on_foot"):
+        wish["on_foot"] = True
     if meals := {*MEALS}.intersection(listed(candidate.get("meals"))):
         # A meal that comes into a plan takes the place of none.
         meals |= {*wish.get("meals", MEALS)} if outing and changes else set()
