@@ -221,6 +221,35 @@ def test_a_shown_place_that_is_added_by_its_number_and_finds_no_time_is_told() -
     assert "中山公园" in {*stops(day), *reasons(day)}
 
 
+@pytest.mark.parametrize(
+    ("time", "kind", "first", "last", "meal"),
+    [
+        ("10:30", "earlier", "09:30", "10:30", "lunch"),
+        ("14:30", "later", "14:30", "15:30", "lunch"),
+        ("20:30", "later", "20:30", "21:00", "dinner"),
+    ],
+)
+def test_a_meal_that_is_moved_stays_in_the_plan(
+    time: str, kind: str, first: str, last: str, meal: str
+) -> None:
+    """A lunch that was to be earlier was left out: no meal had room for it."""
+    days = Days()
+    days.ask("逛自然博物馆，在李家烤鸭吃饭", [{**DUCK, "open_time": "09:00-23:00"}, MUSEUM])  # type: ignore[list-item]
+    day = days.ask("李家烤鸭换个时间", [], **change("李家烤鸭", kind, time=time))
+    [stop] = [stop for stop in day["stops"] if stop["name"] == "李家烤鸭"]
+    assert first <= stop["begins"] <= last
+    assert stop["meal"] == meal
+    assert day["left_out"] == []
+
+
+def test_a_stop_that_is_moved_lets_the_others_go_before_it() -> None:
+    days = Days()
+    order = {"order": ["自然博物馆", "海洋馆"]}
+    days.ask("逛自然博物馆和海洋馆", [MUSEUM, AQUARIUM], outing=order)
+    day = days.ask("自然博物馆改到15点", [], **change("自然博物馆", "later", time="15:00"))
+    assert [name for name in stops(day) if "自选" not in name] == ["海洋馆", "自然博物馆"]
+
+
 def test_a_dinner_that_comes_in_keeps_the_lunch() -> None:
     days = Days()
     lunch = {"meals": ["lunch"]}

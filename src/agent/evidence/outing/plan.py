@@ -100,6 +100,8 @@ _RATING = 4
 """Of a place that nobody has rated."""
 _EVENING = ("酒吧", "夜店", "夜总会", "酒馆")
 _EVENING_BEGINS = 18 * 60
+_MEAL_MOVES = 2 * 60
+"""Minutes by which a meal may be moved out of its time: half of those between the two."""
 
 
 def is_stop(place: Place) -> bool:
@@ -166,7 +168,14 @@ class _Planner:
         self._date = date.fromisoformat(self._wish["day"])
         self._weekday = self._date.isoweekday()
         self._begins = minutes_of(self._wish.get("begins", BEGINS))
-        self._ends = minutes_of(self._wish.get("back_by", ENDS))
+        self._not_before, self._not_after = (
+            {id: minutes_of(at) for id, at in moved.items()}
+            for moved in (self._wish.get("not_before", {}), self._wish.get("not_after", {}))
+        )
+        # Who wants dinner at half past eight is out longer than who says nothing.
+        longest = min(max(self._not_before.values(), default=0) + 2 * _MINUTES_ELSE, _DAY - _STEP)
+        ends = clock_of(max(minutes_of(ENDS), longest))
+        self._ends = minutes_of(self._wish.get("back_by", ends))
         self._budget = self._wish.get("total_cost", math.inf) / self._wish.get("people", 1)
         self._meals = {
             meal: (first, last)
@@ -247,7 +256,8 @@ class _Planner:
             reason = "closed" if not opened else "hours" if at_any_hour else reason
             self._leave_out(place, reason, **self._when(place))
             return None
-        id, before = place["id"], self._aim.before
+        id, moved = place["id"], self._not_before | self._not_after
+        before = [each for each in self._aim.before if each not in moved]
         return Visit(
             minutes, tuple(windows), worth=self._worth(place),
             counts="meals" not in self._wish or not is_meal(place), is_break=_is_break(place),
@@ -291,11 +301,9 @@ class _Planner:
 
     def _windows(self, place: Place, span: tuple[int, int], minutes: int) -> list[Window]:
         """Return when a visit may begin while the place is open, and within what is wished for."""
-        id, wish = place["id"], self._wish
-        first, last = span[0], max(span[1] - minutes, span[0])
-        first = max(first, self._begins, minutes_of(wish.get("not_before", {}).get(id, "00:00")))
-        if id in wish.get("not_after", {}):
-            last = min(last, minutes_of(wish["not_after"][id]))
+        since, until = self._not_before.get(place["id"], 0), self._not_after.get(place["id"], _DAY)
+        first = max(span[0], self._begins, since)
+        last = min(max(span[1] - minutes, span[0]), until)
         if has_any(place["category"] or "", _EVENING):
             first = max(first, _EVENING_BEGINS)
         last = min(last, self._ends - minutes)
@@ -303,7 +311,12 @@ class _Planner:
             last = min(last, light)
         if is_meal(place):
             meals = [
-                Window(max(first, a), min(last, b), meal) for meal, (a, b) in self._meals.items()
+                Window(
+                    max(first, until if 0 < a - until <= _MEAL_MOVES else a),
+                    min(last, since if 0 < since - b <= _MEAL_MOVES else b),
+                    meal,
+                )
+                for meal, (a, b) in self._meals.items()
             ]
         else:
             meals = [Window(first, last)]
