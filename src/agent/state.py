@@ -488,10 +488,9 @@ def new_turn() -> Update:
         **NOTHING_GATHERED,
         **dict.fromkeys(own),
         "query_list": [],
-        "research_loop_count": 0,
+        **dict.fromkeys(("research_loop_count", "number_of_ran_queries"), 0),
         "knowledge_gap": "",
         "follow_up_queries": [],
-        "number_of_ran_queries": 0,
         "next_questions": [],
     }
     return cast(Update, empty)
