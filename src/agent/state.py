@@ -147,6 +147,8 @@ class Turn(TypedDict):
     """Own documents that this question or an earlier one on the thread named."""
     own_only: NotRequired[bool]
     """Only the user's own documents are read: nothing is sent to the web or the map."""
+    stays_inside: NotRequired[bool]
+    """Words asked for that: it holds on the thread until a question asks for other sources, too."""
     utc_offset: NotRequired[int | None]
     """The user's clock, of this question or of an earlier one on the thread."""
     zone: NotRequired[str]

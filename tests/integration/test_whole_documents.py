@@ -81,6 +81,19 @@ async def test_only_own_documents_means_that_nothing_outside_hears_of_it(
     assert say("plan_execute.consulted_head", "zh") not in str(answer_of(state).text)
 
 
+async def test_only_own_documents_holds_on_the_thread_until_other_sources_are_asked_for(
+    lab: PlanLab,
+) -> None:
+    lab.llm.own_documents, lab.llm.only_words = "only", QUESTION[:4]
+    await lab.ask(QUESTION, thread="inside")
+    lab.llm.own_documents = lab.llm.only_words = ""
+    await lab.ask("那租金呢？", thread="inside")
+    assert {name: lab.world.asked(name) for name in OUTSIDE} == dict.fromkeys(OUTSIDE, 0)
+    lab.llm.own_documents = "also"
+    await lab.ask("网上怎么说？", thread="inside")
+    assert lab.world.asked("tavily")
+
+
 async def test_the_review_says_that_nothing_outside_is_searched(lab: PlanLab) -> None:
     lab.llm.own_documents, lab.llm.only_words = "only", QUESTION[:4]
     state = await lab.ask(QUESTION, review_plan=True)

@@ -130,6 +130,23 @@ def asks_for_no_others(words: str, question: str, conversation: str = "") -> boo
     return copied != asked and (copied in asked or copied in said)
 
 
+def held_inside(state: QuestionInput, asks: str) -> str:
+    """Return what is asked of own documents, on a thread whose last question wanted no others.
+
+    That holds on until a question asks for others beside them: words that only the user's own
+    documents know stand in the conversation, and a planner may send them out.
+    """
+    before: object = dict(state).get("turn")
+    is_inside = isinstance(before, dict) and before.get("stays_inside") is True
+    return "only" if is_inside and asks != "also" else asks
+
+
+def kept_inside(turn: Turn, asks: str) -> Turn:
+    """Return a turn that reads own documents only, as the next ones where words ask for that."""
+    inside = Turn(**{**turn, "own_only": True})
+    return Turn(**{**inside, "stays_inside": True}) if asks == "only" else inside
+
+
 def lacking_documents(readable: Readable, language: Language, *, only: bool) -> list[Gap]:
     """Return that there are no documents, where the question asks for them."""
     if readable.names or readable.gaps:
@@ -154,14 +171,14 @@ async def documents_asked_for(
     That is all that its owner has, where it names none. The turn says where nothing else may be
     searched; documents that are asked for and not there are a gap.
     """
+    asks = held_inside(state, asks)
     if asks and not readable.names:
         readable = await readable_collections(
             state, configuration, services, runtime, turn=turn, all_by_default=True
         )
     only = configuration.sources == "own" or asks == "only"
     turn = with_named(turn, readable)
-    if only:
-        turn = Turn(**{**turn, "own_only": True})
+    turn = kept_inside(turn, asks) if only else turn
     wanted = only or asks
     return (
         readable,

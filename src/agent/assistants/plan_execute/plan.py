@@ -14,7 +14,9 @@ from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.own_documents import (
     SHOWN_COLLECTIONS,
     AsksForDocuments,
+    held_inside,
     is_own,
+    kept_inside,
     lacking_documents,
     readable_collections,
     with_named,
@@ -255,10 +257,11 @@ async def plan(
     prompt = _prompt(turn, configuration, values)
     request = _PlanRequest(turn, configuration, services, meter, prompt)
     tasks, note = await request.tasks()
-    only = configuration.sources == "own" or request.own_documents == "only"
+    asks = held_inside(state, request.own_documents)
+    only = configuration.sources == "own" or asks == "only"
     if only:
-        turn = Turn(**{**turn, "own_only": True})
-    wanted = only or readable.named or bool(request.own_documents)
+        turn = kept_inside(turn, asks)
+    wanted = only or readable.named or bool(asks)
     if wanted:
         gaps = [*gaps, *lacking_documents(readable, turn["language"], only=only)]
     _tell(tasks, [*gaps, *request.gaps], emit)
