@@ -1,8 +1,10 @@
 """Code writes another figure only where it is certain which one is wrong."""
 
-from typing import cast
+from types import SimpleNamespace
+from typing import Any, cast
 
-from agent.evidence.claims.judging import Ruling
+from agent.assistants.common.judge import Judge
+from agent.evidence.claims.judging import Ruling, Rulings
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import proved
 from agent.evidence.claims.statements import MARKED, numbered, statements
@@ -76,3 +78,16 @@ def test_a_judge_that_loses_count_moves_no_citation_of_what_is_borne_out() -> No
     for named in ("1.1", "3.1"):
         [outcome] = proved([one], {0: Ruling(v="s", p=[named])}, HOURS)
         assert (outcome.verdict, outcome.cite) == ("supported", None), named
+
+
+async def test_a_judge_s_word_counts_only_with_passages_that_it_was_shown() -> None:
+    evidence = Evidence({"w0-0": Record(["故宫门票 60 元。"]), "w1-0": Record(["颐和园。"])})
+    [one] = statements("故宫门票60元[^w0-0]。", MARKED)
+
+    async def ask(*_arguments: object, **_options: object) -> object:
+        rulings = [Ruling(id=one.name, v="s", p=["1.1", "[2.1]", "9.1"])]
+        return SimpleNamespace(parsed=Rulings(rulings=rulings))
+
+    judge = Judge(cast(Any, SimpleNamespace(ask=ask)), "m", cast(Any, None), MARKED)
+    [ruling] = await judge([one], evidence) or []
+    assert ruling.p == ["1.1", "2.1"]

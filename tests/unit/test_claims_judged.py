@@ -3,7 +3,6 @@
 import asyncio
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -12,7 +11,7 @@ from agent.assistants.common.claims import Checked, ClaimCheck, unchecked
 from agent.assistants.common.judge import Ask, Judge, Revise, Reviser, evidence_of
 from agent.core.budget import Meter
 from agent.core.errors import BudgetExceeded
-from agent.evidence.claims.judging import Ruling, Rulings, passages_block
+from agent.evidence.claims.judging import Ruling, passages_block
 from agent.evidence.claims.passages import Evidence, Passage, Record
 from agent.evidence.claims.proof import Outcome
 from agent.evidence.claims.rewording import Failing, Rewording, sound_wordings
@@ -456,19 +455,6 @@ async def never(batch: Sequence[Statement], evidence: Evidence) -> list[Ruling]:
 async def without_budget(batch: Sequence[Statement], evidence: Evidence) -> list[Ruling]:
     models = cast(ModelClient, Spent())
     return await Judge(models, "m", cast(Meter, None), MARKED)(batch, evidence)
-
-
-async def test_a_judge_s_word_counts_only_with_passages_that_it_was_shown() -> None:
-    evidence = Evidence({"w0-0": Record(["故宫门票 60 元。"]), "w1-0": Record(["颐和园。"])})
-    [one] = statements(f"故宫门票60元[1]({URL})。", LINKED)
-
-    async def ask(*_arguments: object, **_options: object) -> object:
-        rulings = [Ruling(id=one.name, v="s", p=["1.1", "[2.1]", "9.1"])]
-        return SimpleNamespace(parsed=Rulings(rulings=rulings))
-
-    judge = Judge(cast(Any, SimpleNamespace(ask=ask)), "m", cast(Any, None), LINKED)
-    [ruling] = await judge([one], evidence) or []
-    assert ruling.p == ["1.1", "2.1"]
 
 
 class Watched(Evidence):
