@@ -49,8 +49,7 @@ def extend(old: list[Any] | None, new: Any) -> list[Any]:
 def replaced(values: Sequence[Any]) -> Any:
     """Return an update that replaces what `extend` has gathered, instead of adding to it.
 
-    A deque is a plain list to clients, and survives in the pending writes of a checkpoint, where a
-    list's subclass becomes a list that would be appended again.
+    A deque is a list to clients, and lives on in a checkpoint's pending writes; a subclass does not.
     """
     return deque(values)
 
@@ -584,8 +583,7 @@ class SearchQueryList(BaseModel):
     needs_search: bool = True
     reply: str = ""
     query: list[WrittenQuery]
-    rationale: SkipJsonSchema[str] = ""
-    """Accepted where a model gives one; not asked for."""
+    rationale: SkipJsonSchema[str] = ""  # taken where a model gives one, not asked for
 
     @field_validator("only_own_documents", "preferred", mode="before")
     @classmethod
