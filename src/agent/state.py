@@ -49,7 +49,7 @@ def extend(old: list[Any] | None, new: Any) -> list[Any]:
 def replaced(values: Sequence[Any]) -> Any:
     """Return an update that replaces what `extend` has gathered, instead of adding to it.
 
-    A deque is a list to clients, and lives on in a checkpoint's pending writes; a subclass does not.
+    A deque is a list to clients, and survives in a checkpoint's pending writes.
     """
     return deque(values)
 
