@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from agent.evidence.claims.judging import Ruling, Rulings, passages_block, statements_block
+from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence, Record
-from agent.evidence.claims.proof import Outcome, proved
+from agent.evidence.claims.proof import proved
 from agent.evidence.claims.statements import MARKED, Statement, statements
 from agent.evidence.types import Place
 from agent.models.validation import parse_reply

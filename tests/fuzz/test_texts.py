@@ -18,8 +18,9 @@ from agent.evidence.citations import Citer, cited_ids, inert
 from agent.evidence.claims.corrected import corrected, rows
 from agent.evidence.claims.formulas import value_of
 from agent.evidence.claims.judging import Ruling
+from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence, Record
-from agent.evidence.claims.proof import Outcome, proved
+from agent.evidence.claims.proof import proved
 from agent.evidence.claims.statements import MARKED, statements
 from agent.evidence.constraints import openness
 from agent.evidence.figures import figures, same

@@ -12,8 +12,8 @@ from agent.assistants.common.judge import Ask, Judge, Revise, Reviser, evidence_
 from agent.core.budget import Meter
 from agent.core.errors import BudgetExceeded
 from agent.evidence.claims.judging import Ruling, passages_block
+from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence, Passage, Record
-from agent.evidence.claims.proof import Outcome
 from agent.evidence.claims.rewording import Failing, Rewording, sound_wordings
 from agent.evidence.claims.statements import LINKED, MARKED, Statement, statements
 from agent.evidence.types import Place, Source

@@ -18,8 +18,9 @@ from agent.evidence.claims.judging import (
     shown,
     statements_block,
 )
+from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence, Passage, Record
-from agent.evidence.claims.proof import Outcome, proved, wrong_figures
+from agent.evidence.claims.proof import proved, wrong_figures
 from agent.evidence.claims.statements import MARKED, Statement, statements
 from agent.evidence.types import Place
 from agent.models.validation import schema_of

@@ -8,8 +8,9 @@ import pytest
 
 from agent.evidence.claims.corrected import can_be_left_out, renumbered, without_unknown
 from agent.evidence.claims.judging import passages_block, statements_block
+from agent.evidence.claims.outcomes import Outcome, revised
 from agent.evidence.claims.passages import KNOWN, Passage
-from agent.evidence.claims.proof import Outcome, is_sound_fix, revised
+from agent.evidence.claims.proof import is_sound_fix
 from agent.evidence.claims.rewording import (
     Rewording,
     as_borne,

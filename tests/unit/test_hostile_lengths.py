@@ -16,8 +16,9 @@ from agent.batch.scoring import is_correct
 from agent.core.patterns import PIECE, piece
 from agent.evidence.claims.formulas import value_of
 from agent.evidence.claims.judging import passages_block, statements_block
+from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence, Record
-from agent.evidence.claims.proof import Outcome, proved
+from agent.evidence.claims.proof import proved
 from agent.evidence.claims.revision import faults_block
 from agent.evidence.claims.statements import MARKED, is_table_rule, statements
 from agent.evidence.geo import parse_lnglat

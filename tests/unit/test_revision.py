@@ -1,8 +1,9 @@
 """Edits and inserts of numbered statements: what they make of a text, and what is new in it."""
 
 from agent.evidence.claims.judging import Ruling
+from agent.evidence.claims.outcomes import WrongFigure
 from agent.evidence.claims.passages import Evidence, Record
-from agent.evidence.claims.proof import WrongFigure, proved
+from agent.evidence.claims.proof import proved
 from agent.evidence.claims.revision import (
     Edit,
     Insert,

@@ -51,11 +51,13 @@ _LATIN_SCALES = _any([word for word in SCALES if word.isascii() and len(word) > 
 _CYRILLIC = _any([word for word in (*UNITS, *SCALES) if "Ѐ" <= word[0] <= "ӿ"])
 _FOREIGN = r"(?:[Kk]ilo|kiló|chilo)?(?:[Mm]etern?|mètres|metros|metri)|[Ee]uros?|Einwohner"
 _POINTS = r"\d{1,3}(?:\.\d{3})+,\d\d?(?!\d)|\d{1,3}(?:\.\d{3}){2,}(?![\d.])"
-_POINTS += rf"|\d{{1,3}}\.\d{{3}}(?=\ (?:{_FOREIGN})\b|\ ?€(?!/))"
+_POINTS += rf"|\d{{1,3}}\.\d{{3}}(?=\ (?:{_FOREIGN})\b|\ ?€(?!/(?!\d)))"
+_BESIDE_A_SIGN = r"(?=\ ?[×*÷/+−=≈])"
 _AMOUNT = (
     r"\d{1,3}(?:,\d{2,3})*,\d{3}(?!\d)(?:\.\d+)?|\d{1,3}(?:\ \d{3}){2,}(?![\d])(?:\.\d+)?"
     rf"|\d{{1,3}},\d{{1,2}}(?=\ ?(?:{_LATIN}))|(?<!,)\d,\d(?![\d/]|,\d)|(?P<points>{_POINTS})"
-    rf"|\d{{1,3}}\ \d{{3}}(?:,\d{{1,2}})?(?=\ ?(?:{_CYRILLIC}|{_FOREIGN}))"
+    rf"|\d{{1,3}}\ \d{{3}}(?:,\d{{1,2}})?(?:(?=\ ?(?:{_CYRILLIC}|{_FOREIGN}|€))|{_BESIDE_A_SIGN})"
+    rf"|\d{{1,4}},\d\d{_BESIDE_A_SIGN}|(?<=[×*÷/+−=≈]\ )\d{{1,4}},\d\d(?!\d|,\d)"
     r"|(?P<mixed>(?:\d{1,4}\ )?\d{1,2}[/⁄]\d{1,3})(?![\d/⁄年月]|\.\d)|\d+(?:\.\d+)?"
     rf"|\.\d{{1,3}}(?=\ ?(?:{_LATIN}))"
 )
@@ -201,11 +203,6 @@ def figures(text: str) -> list[Figure]:
     return list(_sentence_figures(text)) if len(text) <= SENTENCE else _figures(text)
 
 
-@lru_cache(KEPT_SENTENCES)
-def _sentence_figures(text: str) -> Sequence[Figure]:
-    return _figures(text)
-
-
 def _figures(text: str) -> list[Figure]:
     shown = _ADDRESS.sub(lambda match: "\0" * len(match[0]), text)
     plain, places = with_places(_WIDE_GROUP.sub(",", shown))
@@ -225,6 +222,7 @@ def _with_colons(dotted: re.Match[str]) -> str:
     return re.sub(r"(?<=\d)\.(?=\d)", ":", dotted[0])
 
 
+_sentence_figures = lru_cache(KEPT_SENTENCES)(_figures)
 _FOR_A_HEAD = re.compile(r"\s?(?:for|for every|por|pour|für|je|на|за|с)?\s?", re.IGNORECASE)
 _A_HEAD = re.compile(
     r"\s?(?:様|分|前)?\s?(?:あたり|当たり|につき|당|마다|花费|消费|平均|只要|[约約]|:|：)?\s?"
@@ -265,17 +263,19 @@ def _share_units(read: list[Figure], text: str) -> None:
         if text[left.start - 1 : left.start] == "★":
             continue
         if _JOINED.fullmatch(text, left.end, right.start):
+            scale = left.scale * right.scale
             read[i - 1] = replace(
-                left,
-                kind=right.kind,
-                scale=left.scale * right.scale,
-                factor=right.factor,
-                per=right.per,
+                left, kind=right.kind, scale=scale, factor=right.factor, per=right.per
             )
     for i, (left, right) in enumerate(pairwise(read)):
         joined = left.prefixed and not right.kind and not right.date and right.clock is None
         if joined and _JOINED.fullmatch(text, left.end, right.start):
             read[i + 1] = replace(right, kind=left.kind, prefixed=True)
+
+
+def are_joined(found: Sequence[Figure], text: str) -> bool:
+    """Return whether each of some figures of a text is joined to the next: 20–30, 20 or 30."""
+    return all(_JOINED.fullmatch(text, one.end, other.start) for one, other in pairwise(found))
 
 
 def _together(read: Iterable[Figure], text: str) -> list[Figure]:

@@ -70,8 +70,8 @@ _GERMAN = (
     rf"|(?P<oclock>{_DE})(?:[.:](?P<past>[0-5]\d))?\sUhr(?:\s(?P<rest>{_DE})\b)?)"
 )
 _FRENCH = (
-    rf"\b(?P<hour>{_FR})\s?(?:h|heures?)(?:\s?(?P<rest>[0-5]\d)\b|\s(?P<words>et quart|et demie"
-    rf"|moins le quart))"
+    rf"\b(?P<hour>{_FR})\s?(?:h|heures?)(?:\s?(?P<rest>[0-5]\d)\b(?!\s?min)"
+    rf"|\s(?P<words>et quart|et demie|moins le quart))"
     rf"|\b(?:(?<=à\s)|(?<=vers\s)|(?<=dès\s))(?P<at>{_FR})\s?(?:h|heures?)\b"
     rf"|\b(?P<from>{_FR})\s?(?:h|heures?)(?=\sà\s{_FR}\s?(?:h|heures?)\b)"
 )

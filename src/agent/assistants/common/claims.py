@@ -30,17 +30,10 @@ from agent.evidence.claims.corrected import (
     without_unknown,
 )
 from agent.evidence.claims.judging import BATCH, Ruling, batches, refers_back, second_looks
+from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome, WrongFigure, revised
 from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.places import without_invented_places
-from agent.evidence.claims.proof import (
-    LEAVES_OUT,
-    Outcome,
-    WrongFigure,
-    proved,
-    repeating,
-    revised,
-    wrong_figures,
-)
+from agent.evidence.claims.proof import proved, repeating, wrong_figures
 from agent.evidence.claims.rewording import (
     as_borne,
     as_supported,

@@ -8,9 +8,10 @@ from itertools import groupby
 from typing import Any
 
 from agent.core.strings import is_table_rule, json_bytes, letters_of
+from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.places import counted_down, is_known, item_name
-from agent.evidence.claims.proof import Outcome, span_in
+from agent.evidence.claims.proof import span_in
 from agent.evidence.claims.shown_sums import as_it_stands
 from agent.evidence.claims.statements import (
     ITEM_MARK,

@@ -17,6 +17,7 @@ from agent.evidence.language import with_places
 _LONGEST, _LONGEST_LIST, _DEEPEST, _HOUR, _DAY_SECONDS = 120, 600, 12, 60, 86400
 _WRITTEN = re.compile(r"[\d\s.+\-*/()]+")
 _DAYS = re.compile(r"(work)?days\(\s*(\d{4})-(\d\d?)-(\d\d?)\s*,\s*(\d{4})-(\d\d?)-(\d\d?)\s*\)")
+_ASSUMED = re.compile(r"~\s?(\d+(?:\.\d+)?)")
 _DAY = re.compile(r"(?<!\d)(\d{4})-(\d\d?)-(\d\d?)(?!\d)")
 _SHIFTED = re.compile(_DAY.pattern + r"((?:\s*[-+]\s*\d{1,4}\s*[dwmyb]\b)+)")
 _SHIFT = re.compile(r"([-+])\s*(\d+)\s*([dwmyb])")
@@ -48,7 +49,13 @@ def formulas_of(written: str) -> list[str]:
     >>> formulas_of("days(2026-03-01,2026-11-22)+1,200")
     ['days(2026-03-01,2026-11-22)+1,200']
     """
-    return [part.strip() for part in _BETWEEN.split(written[:_LONGEST_LIST]) if part.strip()]
+    parts = _BETWEEN.split(written[:_LONGEST_LIST].replace("~", ""))
+    return [part.strip() for part in parts if part.strip()]
+
+
+def assumed_in(written: str) -> set[Decimal]:
+    """Return the numbers that a judge's sums take from a statement's own assumption: ~1500*0.4."""
+    return set(map(Decimal, _ASSUMED.findall(_GROUPS.sub("", written[:_LONGEST_LIST]))))
 
 
 def value_of(formula: str) -> Decimal | None:
@@ -272,6 +279,16 @@ def values_of(found: Iterable[Figure]) -> set[Decimal]:
     return values
 
 
+def shares_of(found: Iterable[Figure]) -> set[Decimal]:
+    """Return the halves of some figures, and what their percentages take of them and leave."""
+    plain = [f for f in found if f.date is None and f.clock is None]
+    percents = [f.value / _PERCENT for f in plain if f.kind == "percent"][:_MOST_PERCENTS]
+    parts = {Decimal("0.5"), *percents, *(1 - share for share in percents)}
+    values = {f.value for f in plain if f.kind != "percent"}
+    return {value * part for value in values for part in parts}
+
+
+_MOST_PERCENTS = 4
 _CALENDAR = {"month": "m", "year": "y"}
 
 
@@ -310,24 +327,33 @@ def is_term(figure: Figure, formulas: Sequence[str]) -> bool:
         return bool({abs(figure.amount) / _HOUR} & {*clocks, *terms})
     if not figure.kind and figure.value * _HOUR in clocks:
         return True
-    return not terms.isdisjoint(values_of([figure]) | spans_of(figure, days))
+    values = values_of([figure]) | spans_of(figure, days)
+    if figure.kind == _LENGTH:
+        # 2 h 25 min is no term of 25 + 100.
+        parts = {*divmod(abs(figure.amount) / _HOUR, _HOUR)} - {Decimal(0)}
+        values = {value for value in values if value not in parts or parts <= terms}
+    if figure.kind == "percent":
+        # 45 % is 0.45, or what is left of 1 or of 0.55.
+        terms |= {form for term in terms for form in (term * 100, abs(term - 1) * 100)}
+    return not terms.isdisjoint(values)
 
 
-def gives_length(formula: str, found: Iterable[Figure]) -> bool:
-    """Return whether a sum of times certainly gives how long something takes, and no time.
+def gives(formula: str, found: Iterable[Figure]) -> str:
+    """Return whether a sum of times certainly gives a "length" or a "time"; else nothing.
 
     Some figures tell which of its terms are times, and which are lengths.
     """
-    told = [*found]
-    clocks = {minutes for figure in told for minutes in figure.clocks}
-    lengths = {abs(f.amount) / _HOUR for f in told if f.kind == _LENGTH}
-    terms = clocks_in(formula)
-    times = terms & clocks
-    if terms - clocks - lengths or times & lengths:
-        return False
-    return not times or (len(times) == _BOTH_ENDS and "+" not in formula)
+    told, terms = [*found], clocks_in(formula)
+    times = terms & {minutes for figure in told for minutes in figure.clocks}
+    lengths = terms & {int(abs(f.amount) / _HOUR) for f in told if f.kind == _LENGTH}
+    if times & lengths or times | lengths < terms:
+        return ""
+    if not times or (len(times) == _BOTH_ENDS and "+" not in formula):
+        return _A_LENGTH
+    return _A_TIME if len(times) == 1 else ""
 
 
+_A_LENGTH, _A_TIME = "length", "time"
 _BOTH_ENDS = 2
 
 

@@ -2,19 +2,19 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from itertools import product
-from typing import Literal
 
 from agent.core.strings import letters_of, split_at
 from agent.evidence.claims.citing import MOST_BEHIND, cite_of, cite_of_its_place, sources_named
 from agent.evidence.claims.formulas import (
+    assumed_in,
     between,
     clocks_in,
     day_of,
     forms_of,
-    gives_length,
+    gives,
     is_plain,
     is_sum,
     is_term,
@@ -28,6 +28,7 @@ from agent.evidence.claims.formulas import (
     values_of,
 )
 from agent.evidence.claims.judging import Ruling, without_numbers
+from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome, WrongFigure
 from agent.evidence.claims.own_record import otherwise, plan_has, plan_times, right_figures
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.shown_sums import (
@@ -48,51 +49,11 @@ from agent.evidence.claims.shown_sums import (
 )
 from agent.evidence.claims.statements import Statement, must_stand, states
 from agent.evidence.claims.totals import wrong_totals
-from agent.evidence.figures import Figure, distinct, figures, same
+from agent.evidence.figures import Figure, are_joined, distinct, figures, same
 from agent.evidence.language import fold
 from agent.evidence.mentions import mentioned
 
-Verdict = Literal["supported", "computed", "own", "missing", "contradicted", "unchecked"]
 _MOST_FIGURES, _MOST_SOUND, _LONG_SPAN = 40, 400, 8
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What becomes of a statement."""
-
-    verdict: Verdict
-    spans: tuple[str, ...] = ()
-    """The words that are not borne out: each carries a sign, † or ‡."""
-    passages: tuple[Passage, ...] = ()
-    """The passages that decide."""
-    quote: str = ""
-    """The words of a passage that say otherwise."""
-    cite: tuple[str, ...] | None = None
-    """The sources to cite in place of the statement's; None leaves its citations."""
-    fix: str = ""
-    """The judge's wording, with its numbers for citations; "-" leaves the statement out."""
-    value: str = ""
-    """What a sum gives, where the text tells another."""
-    right: tuple[tuple[str, str], ...] = ()
-    """Figures that are wrong, each with what code knows to be right in its place."""
-    revised: str | None = None
-    """The wording that took the statement's place; empty where it was left out."""
-
-    @property
-    def fails(self) -> bool:
-        return self.verdict in ("missing", "contradicted") and self.revised is None
-
-
-@dataclass(frozen=True)
-class WrongFigure:
-    """Hold a figure that was shown to be wrong, and what is right where that is known.
-
-    It is wrong of what `sources` tell, without them wherever it stands.
-    """
-
-    text: str
-    right: str = ""
-    sources: frozenset[str] = frozenset()
 
 
 def proved(
@@ -278,7 +239,8 @@ def _proved(
         return Outcome("own")
     if letter == "c":
         summed = _computed(statement, ruling, passages, evidence, known)
-        if invented := invented_term(statement, passages, evidence, known):
+        assumed = assumed_in(ruling.calc)
+        if invented := invented_term(statement, passages, evidence, known, assumed):
             # What was shown to be no result is accused beside it, with what the sum gives.
             also = summed if summed.value else Outcome("missing", passages=passages)
             return replace(also, spans=tuple(dict.fromkeys((invented, *also.spans))))
@@ -414,7 +376,6 @@ def _agrees(span: str, quote: str) -> bool:
 _WORD = r"[A-Z](?:(?![\u3000-\uffff])[\w'’-])+"
 _NAME = re.compile(rf"(?<![.!?]\s)(?<!^)\b{_WORD}(?:\ {_WORD})+|[“\"《「][^”\"》」]{{2,40}}")
 """Two words in capitals: one alone is any noun in German, or a day of the week."""
-LEAVES_OUT = "-"
 _LONGER = 40
 
 
@@ -453,7 +414,7 @@ def _computed(
     """
     stand = [*(f for p in passages for f in p.figures), *evidence.question_figures, *known.sound]
     own = distinct(figures(statement.plain))[:_MOST_FIGURES]
-    sums = named_sums(ruling.calc, [*stand, *own, *figures(statement.said)], evidence)
+    sums = named_sums(ruling.calc, stand, [*own, *figures(statement.said)], evidence)
     if not any(map(is_sum, sums.results)):
         return Outcome("unchecked", passages=passages)
     results, formulas = sums.results, [*sums.results]
@@ -501,17 +462,22 @@ def _not_the_result(
 ) -> Outcome:
     """Return a sum as missing where one figure alone stands in its result's place.
 
-    What is right is told only where that is certain: `told` tells what the terms of a sum are.
+    Of a range both may. What is right is told only where that is certain: `told` tells what the
+    terms of a sum are.
     """
     is_day, known = all(day_of(one, result) for one, result in untold.items()), [*told]
-    strange = strange if all(gives_length(one, known) for one in untold if clocks_in(one)) else ()
-    if len(strange) != 1 or is_day != bool(strange[0].date) or strange[0].clock is not None:
+    given = {gives(one, known) if clocks_in(one) else "length" for one in untold}
+    strange = [f for f in strange if given == {"length" if f.clock is None else "time"}]
+    is_range = len(strange) == len(untold) and are_joined(strange, statement.plain)
+    if (len(strange) != 1 and not is_range) or any(
+        is_day != bool(figure.date) for figure in strange
+    ):
         return Outcome("unchecked", passages=passages)
-    [figure] = strange
+    figure = strange[0]
     result, written = next(iter(untold.values())), "; ".join(untold)
     is_sure = len(untold) == 1 and is_certain(figure, result, statement.plain, written, known)
     right = right_result(figure, result, is_length=bool(clocks_in(written))) if is_sure else ""
-    return Outcome("missing", (figure.text,), passages, value=written,
+    return Outcome("missing", tuple(one.text for one in strange), passages, value=written,
                    right=((figure.text, right),) if right else ())  # fmt: skip
 
 
@@ -581,12 +547,3 @@ def _has_as_it_is(passage: Passage, figure: Figure, text: str) -> bool:
             if figure.kind or not (word and behind) or fold(word[1]) == fold(behind[1]):
                 return True
     return False
-
-
-def revised(outcome: Outcome, again: Outcome | None, wording: str) -> Outcome:
-    """Return a failing outcome with its new wording, where that was proved in its turn."""
-    if wording == LEAVES_OUT:
-        return replace(outcome, revised="")
-    if again is None or again.verdict not in ("supported", "computed", "own"):
-        return outcome
-    return replace(outcome, revised=wording, passages=again.passages or outcome.passages)

@@ -17,8 +17,8 @@ from agent.core.strings import one_line
 from agent.evidence.claims.citing import sources_named
 from agent.evidence.claims.corrected import left_out
 from agent.evidence.claims.judging import with_citations
+from agent.evidence.claims.outcomes import Outcome, WrongFigure
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
-from agent.evidence.claims.proof import Outcome, WrongFigure
 from agent.evidence.claims.rewording import exchanged, passages_of
 from agent.evidence.claims.statements import ITEM, MARKED, Notation, Splitter, Statement
 from agent.evidence.figures import Date, figures, is_one_day

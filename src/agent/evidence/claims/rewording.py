@@ -12,8 +12,9 @@ from agent.core.patterns import Linear
 from agent.evidence.claims.citing import cite_of
 from agent.evidence.claims.corrected import cited_anew
 from agent.evidence.claims.judging import refers_back, statements_block, with_citations
+from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome, WrongFigure
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
-from agent.evidence.claims.proof import LEAVES_OUT, Outcome, WrongFigure, is_sound_fix, span_in
+from agent.evidence.claims.proof import is_sound_fix, span_in
 from agent.evidence.claims.statements import Notation, Splitter, Statement, end_of
 from agent.evidence.figures import Figure, distinct, figures, same
 from agent.evidence.language import fold

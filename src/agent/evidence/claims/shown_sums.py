@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from agent.core.strings import has_any, split_at
 from agent.evidence.claims.formulas import (
+    assumed_in,
     days_in,
     forms_of,
     formulas_of,
@@ -22,6 +23,7 @@ from agent.evidence.claims.formulas import (
     one_step,
     parts_of,
     right_result,
+    shares_of,
     spans_of,
     tells,
     terms_of,
@@ -79,12 +81,19 @@ class NamedSums:
     """Whether all could be read."""
 
 
-def named_sums(calc: str, figures: Sequence[Figure], evidence: Evidence) -> NamedSums:
-    """Return what the sums of a ruling give, each by itself; their terms may be some figures."""
+def named_sums(
+    calc: str, given: Sequence[Figure], own: Sequence[Figure], evidence: Evidence
+) -> NamedSums:
+    """Return what the sums of a ruling give, each by itself.
+
+    Their terms may be what is given or shares of it, and a statement's own figures.
+    """
     named = formulas_of(calc)
     values = {formula: value for formula in named if (value := value_of(formula)) is not None}
     days = [day for formula in values for day in days_in(formula)]
+    figures = [*given, *own]
     have = values_of(figures).union(*(spans_of(figure, days) for figure in figures))
+    have |= shares_of(given) | assumed_in(calc)
     results = {
         formula: value
         for formula, value in values.items()
@@ -129,11 +138,21 @@ def _shown(text: str) -> Iterator[tuple[Decimal, Figure, int]]:
         first = run[0].start if run else 0
         if left.count(")", first) > left.count("(", first):
             first = len(left[:first].rstrip(" ("))
-        result = value_of(_NO_TERM.sub("", left[first:]))
+        result = value_of(_in_numbers(left, first, run))
         if result is None:
             continue
         for figure in figures(text[behind:])[:1]:
             yield result, replace(figure, start=behind + figure.start), begin + first
+
+
+def _in_numbers(left: str, begin: int, terms: Sequence[Figure]) -> str:
+    """Return a sum as it is written from somewhere on, with its terms as plain numbers."""
+    parts, at = list[str](), begin
+    scaled = len({figure.scale for figure in terms}) > 1 and len({f.kind for f in terms}) == 1
+    for figure in terms:
+        parts += [left[at : figure.start], f"{figure.amount if scaled else figure.value:f}"]
+        at = figure.end
+    return _NO_TERM.sub("", "".join([*parts, left[at:]]))
 
 
 def _last_run(terms: Sequence[Figure], left: str) -> Sequence[Figure]:
@@ -223,8 +242,8 @@ def wrong_results(
 
     Only of plain sums of what stands in the evidence or is the result of one before: numbers in one
     unit, or with none, between signs, and one number behind that stands nowhere. Before them may
-    stand only what they say again (四人 4 × 110). Behind a wrong result stand the terms that go on
-    with one.
+    stand only counts and what they say again (四人 4 × 110). Behind a wrong result stand the terms
+    that go on with one.
     """
     found, chain = list[tuple[Figure, Decimal]](), chain or Chain()
     text = text[:_LONGEST_SUM]
@@ -232,15 +251,15 @@ def wrong_results(
         left = text[begin:end]
         every, told = figures(left), figures(text[behind:])[:1]
         terms = _last_run(every, left)
-        before = {figure.value for figure in every[: len(every) - len(terms)]}
+        others = every[: len(every) - len(terms)]
+        before = {figure.value for figure in others if states(figure, left)}
         is_again = before <= {figure.value for figure in terms}
         if not is_again or not _is_plain_sum(text, left, terms, told, behind):
             continue
         wrong = [(f, chain.mended[f.value]) for f in terms
                  if f.value in chain.mended and not evidence.has(f)]  # fmt: skip
-        for figure, better in reversed(wrong):
-            left = f"{left[: figure.start]}{better}{left[figure.end :]}"
-        result = value_of(_NO_TERM.sub("", left[terms[0].start :]))
+        mended = [replace(f, value=chain.mended[f.value]) if f in dict(wrong) else f for f in terms]
+        result = value_of(_in_numbers(left, terms[0].start, mended))
         is_known = result is not None and all(
             evidence.has_term(term) or term in chain.known or figure.value in chain.mended
             for figure in terms
@@ -287,11 +306,14 @@ def _is_plain_sum(
         and not any(f.date or f.clock is not None for f in (*terms, told[0]))
         and not any(_POINTED.search(f.text) for f in terms)
         and sum(map(str.isdigit, told[0].text)) >= _LEAST_DIGITS
-        and (
-            len({(f.kind or "", f.scale) for f in terms}) == 1
-            or not has_any("".join(between), _ADDED)
-        )
+        and (_are_of_one_unit(terms) or not has_any("".join(between), _ADDED))
     )
+
+
+def _are_of_one_unit(terms: Iterable[Figure]) -> bool:
+    """Return whether all terms are written in one unit, or in one that has no other and in none."""
+    units = {(figure.kind or "", figure.scale) for figure in terms}
+    return len(units) == 1 or [scale for _, scale in units - {("", Decimal(1))}] == [1]
 
 
 def wrong_days(text: str, evidence: Evidence) -> list[tuple[str, str]]:
@@ -380,6 +402,7 @@ def invented_term(
     passages: Iterable[Passage],
     evidence: Evidence,
     known: KnownFigures,
+    assumed: Iterable[Decimal] = (),
 ) -> str:
     """Return a number of a shown formula that nothing has: no source, question or assumption."""
     text = statement.plain[:_LONGEST_SUM]
@@ -389,6 +412,7 @@ def invented_term(
     given = [f for p in passages for f in p.figures]
     stated += given
     values = values_of([*stated, *figures(f"{statement.row} {statement.head}")]) | known.worked
+    values |= shares_of([*given, *evidence.question_figures]) | {*assumed}
     each = values_of(given)
     for begin, end, behind in _left_sides(text):
         if _OPERATED.search(text, begin, end):

@@ -1,0 +1,58 @@
+"""What becomes of statements by their proof, and the figures that were shown to be wrong."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from agent.evidence.claims.passages import Passage
+
+Verdict = Literal["supported", "computed", "own", "missing", "contradicted", "unchecked"]
+LEAVES_OUT = "-"
+"""The wording that takes a statement out."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What becomes of a statement."""
+
+    verdict: Verdict
+    spans: tuple[str, ...] = ()
+    """The words that are not borne out: each carries a sign, † or ‡."""
+    passages: tuple[Passage, ...] = ()
+    """The passages that decide."""
+    quote: str = ""
+    """The words of a passage that say otherwise."""
+    cite: tuple[str, ...] | None = None
+    """The sources to cite in place of the statement's; None leaves its citations."""
+    fix: str = ""
+    """The judge's wording, with its numbers for citations; "-" leaves the statement out."""
+    value: str = ""
+    """What a sum gives, where the text tells another."""
+    right: tuple[tuple[str, str], ...] = ()
+    """Figures that are wrong, each with what code knows to be right in its place."""
+    revised: str | None = None
+    """The wording that took the statement's place; empty where it was left out."""
+
+    @property
+    def fails(self) -> bool:
+        return self.verdict in ("missing", "contradicted") and self.revised is None
+
+
+@dataclass(frozen=True)
+class WrongFigure:
+    """Hold a figure that was shown to be wrong, and what is right where that is known.
+
+    It is wrong of what `sources` tell, without them wherever it stands.
+    """
+
+    text: str
+    right: str = ""
+    sources: frozenset[str] = frozenset()
+
+
+def revised(outcome: Outcome, again: Outcome | None, wording: str) -> Outcome:
+    """Return a failing outcome with its new wording, where that was proved in its turn."""
+    if wording == LEAVES_OUT:
+        return replace(outcome, revised="")
+    if again is None or again.verdict not in ("supported", "computed", "own"):
+        return outcome
+    return replace(outcome, revised=wording, passages=again.passages or outcome.passages)

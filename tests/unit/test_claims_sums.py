@@ -1,0 +1,35 @@
+"""Sums as answers tell them: right ones carry no sign, of wrong ones the wrong figure does."""
+
+from agent.evidence.claims.judging import Ruling
+from agent.evidence.claims.outcomes import Outcome
+from agent.evidence.claims.passages import Evidence, Record
+from agent.evidence.claims.proof import proved
+from agent.evidence.claims.statements import MARKED, statements
+from tests.support.rows import by_examples
+
+
+def ruled(text: str, record: str, question: str, calc: str | None) -> Outcome:
+    """Return what becomes of a sentence by a judge who names its sum; without one, of none."""
+    known = Evidence({"w0-0": Record([record])}, question=question, today="2026-11-29")
+    [one] = statements(f"{text} [^w0-0]", MARKED)
+    rulings = {} if calc is None else {0: Ruling(v="c", p=["1.1"], calc=calc)}
+    return proved([one], rulings, known)[0]
+
+
+@by_examples
+def test_a_right_sum_carries_no_sign_and_a_wrong_one_does(
+    lang: str, kind: str, question: str, record: str, text: str, right: str, wrong: str, calc: str
+) -> None:
+    sound = ruled(text.format(right), record, question, calc)
+    assert (sound.verdict, sound.spans) == ("computed", ()), (lang, kind)
+    accused = ruled(text.format(wrong), record, question, calc)
+    assert accused.fails
+    assert all(span in wrong or wrong in span for span in accused.spans)
+    assert not ruled(text.format(right), record, question, None).fails
+
+
+@by_examples
+def test_of_a_sum_only_the_figure_that_stands_nowhere_carries_a_sign(
+    lang: str, question: str, record: str, text: str, spans: list[str], calc: str
+) -> None:
+    assert [*ruled(text, record, question, calc).spans] == spans, lang
