@@ -4,7 +4,9 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from agent.assistants.common.judge import Judge
+from agent.evidence.claims.corrected import corrected, settled
 from agent.evidence.claims.judging import Ruling, Rulings
+from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import proved
 from agent.evidence.claims.statements import MARKED, numbered, statements
@@ -91,3 +93,25 @@ async def test_a_judge_s_word_counts_only_with_passages_that_it_was_shown() -> N
     judge = Judge(cast(Any, SimpleNamespace(ask=ask)), "m", cast(Any, None), MARKED)
     [ruling] = await judge([one], evidence) or []
     assert ruling.p == ["1.1", "2.1"]
+
+
+@by_examples
+def test_only_the_figure_that_was_named_is_changed(
+    text: str, spans: list[str], right: list[list[str]], written: str
+) -> None:
+    every = statements(text, MARKED)
+    pairs = tuple((wrong, better) for wrong, better in right)
+    found = settled(every, [Outcome("missing", tuple(spans), right=pairs)], MARKED)
+    assert "".join(part.text for part in corrected(text, every, found, MARKED)) == written
+
+
+@by_examples
+def test_a_wrong_result_is_wrong_in_whatever_form_it_is_told_again(
+    before: str, text: str, after: str
+) -> None:
+    whole = f"{before}\n\n{text}"
+    known = Evidence({"w0-0": Record(["Adults 18 €, children 9 €."])}, today="2026-11-29")
+    every = statements(whole, MARKED)
+    found = settled(every, proved(every, {}, known), MARKED)
+    first, *_ = "".join(one.text for one in corrected(whole, every, found, MARKED)).split("\n\n")
+    assert first == after

@@ -2,6 +2,7 @@
 
 import pytest
 
+from agent.evidence.claims.corrected import can_be_left_out, corrected
 from agent.evidence.claims.judging import Ruling
 from agent.evidence.claims.proof import proved
 from agent.evidence.claims.statements import MARKED, statements
@@ -71,3 +72,67 @@ def test_a_bold_head_of_a_paragraph_is_context_of_all_its_sentences() -> None:
     text = "## 设备\n\n**风险。** 交货要 20 周。到期不能退。\n\n另一段。"
     contexts = [one.context for one in statements(text, MARKED)]
     assert contexts == ["设备 / 风险", "设备 / 风险 / 交货要 20 周。", "设备 / 到期不能退。"]
+
+
+SUMMED = """| Was | Rechnung | Betrag |
+|---|---|---|
+| Eintritt | {sum} | {told} |
+| Essen | 12 – 15 € | 60 € |
+"""
+MULTIPLIED = """| What | Each | Count | Together |
+|---|---|---|---|
+| Tickets | €14 | 4 | {told} |
+| Lunch | €12 | 3 | €36 |
+| Bus | €5 | 4 | €20 |
+| Total | €31 | | €112 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("table", "right"),
+    [
+        (SUMMED.format(sum="4 × 14 €", told="56 €"), {}),
+        (SUMMED.format(sum="4 × 14 €", told="52 €"), {"52 €": "56 €"}),
+        (SUMMED.format(sum="4 x 14 € + 8 €", told="74 €"), {"74 €": "64 €"}),
+        (SUMMED.format(sum="4 – 14", told="52 €"), {}),
+        (MULTIPLIED.format(told="€56"), {}),
+        # The total of the column is right by what the row gives.
+        (MULTIPLIED.format(told="€46"), {"€46": "€56"}),
+    ],
+)
+def test_a_cell_is_held_against_the_cells_of_its_row_that_give_it(
+    table: str, right: dict[str, str]
+) -> None:
+    found = proved(statements(table, MARKED), {}, NOTHING)
+    assert dict(pair for one in found for pair in one.right) == right
+
+
+@pytest.mark.parametrize(
+    ("text", "judged"),
+    [
+        ("# A weekend for €450", ["A weekend for €450"]),
+        ("**Gesamt: 54 €**", ["**Gesamt: 54 €**"]),
+        ("## 预算 300 元以内", ["预算 300 元以内"]),
+        ("## Day 1 (9:00–12:00)\n\n### 3. Costs in 2024\n\n### Two hours for 4 people", []),
+        ("| What | Open |\n|---|---|\n| Palace, 18 € | daily |", ["Palace, 18 €", "daily"]),
+        ("| What | Open |\n|---|---|\n| 09:00–10:00 | daily |", ["daily"]),
+        ("| What | Open |\n|---|---|\n| 18 € | daily |", ["daily"]),
+    ],
+)
+def test_a_heading_and_a_first_cell_are_judged_where_they_tell_a_figure(
+    text: str, judged: list[str]
+) -> None:
+    assert [one.text for one in statements(text, MARKED)] == judged
+
+
+def test_a_heading_carries_the_sign_of_its_figure_and_is_never_left_out_or_given_a_source() -> None:
+    text = "# 标题\n\n## 四人共 450 元\n\n门票 60 元[^w0-0]。"
+    every = statements(text, MARKED)
+    wrong = Ruling(v="n", bad=["450 元"], fix="-")
+    heading, sentence = proved(every, {0: wrong, 1: Ruling(v="s", p=["1.1"])}, NOTHING)
+    assert (heading.spans, heading.fix, sentence.verdict) == (("450 元",), "", "supported")
+    marked = "".join(part.text for part in corrected(text, every, [heading, sentence], MARKED))
+    assert marked == text.replace("450 元", "450 元†")
+    assert not can_be_left_out(text, every[0])
+    [borne, _] = proved(every, {0: Ruling(v="s", p=["1.1"])}, evidence(w0_0="四人共 450 元"))
+    assert (borne.verdict, borne.cite) == ("supported", None)

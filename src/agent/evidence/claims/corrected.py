@@ -16,6 +16,7 @@ from agent.evidence.claims.shown_sums import as_it_stands
 from agent.evidence.claims.statements import (
     ITEM_MARK,
     LINKED,
+    NAMING,
     Citation,
     Notation,
     Statement,
@@ -137,7 +138,7 @@ def without_unknown(
         first = pairs[0][0]
         name = next((one.row for one, _ in pairs if one.row), "") or item_name(first)
         goes = (
-            first.kind != "sentence"
+            first.kind in ("item", "cell")
             and any(_is_nowhere(*pair) for pair in pairs)
             and all(_is_nowhere(*pair) or pair[1].verdict == "own" for pair in pairs)
             and bool(name)
@@ -174,8 +175,8 @@ def can_be_left_out(text: str, statement: Statement) -> bool:
     """
     end = text.find("\n", statement.end)
     beside = _before(text, statement) + text[statement.end : end if end >= 0 else len(text)]
-    if statement.kind == "cell" or letters_of(beside):
-        return statement.kind != "cell"
+    if statement.kind in NAMING or letters_of(beside):
+        return statement.kind not in NAMING
     if statement.kind == "item":
         return _is_one_of_several(text, statement)
     above = text[: statement.line].rstrip().rpartition("\n")[2].strip("*_ ")
@@ -254,16 +255,24 @@ def _settled(statement: Statement, outcome: Outcome, notation: Notation) -> Outc
 
 
 def _with_right_figures(text: str, outcome: Outcome, notation: Notation) -> tuple[str, list[str]]:
-    """Return a text with the figures that code knows, and the words that are still at fault."""
-    spans = list(outcome.spans)
-    for wrong, right in outcome.right:
-        figure, written, at = as_it_stands(wrong), "", 0
-        for cited in notation.pattern.finditer(text):
-            written += figure.sub(right, text[at : cited.start()]) + cited[0]
-            at = cited.end()
-        written += figure.sub(right, text[at:])
-        spans = [span for span in spans if written == text or wrong not in span]
-        text = written
+    """Return a text with the figures that code knows, and the words that are still at fault.
+
+    Only where it is certain which figure is meant: it stands once, in the accused words or in the
+    whole, or as often as it was found wrong.
+    """
+    spans, often = list(outcome.spans), Counter(wrong for wrong, _ in outcome.right)
+    for wrong, right in dict(outcome.right).items():
+        figure, cited = as_it_stands(wrong), [*notation.pattern.finditer(text)]
+        found = [match.span() for match in figure.finditer(text)
+                 if not any(c.start() <= match.start() < c.end() for c in cited)]  # fmt: skip
+        if len(found) != often[wrong]:
+            accused = [(text.find(span), len(span)) for span in spans if text.count(span) == 1]
+            found = [one for one in found if any(at <= one[0] < at + n for at, n in accused)]
+        if not found or len(found) > often[wrong]:
+            continue
+        for begin, end in reversed(found):
+            text = text[:begin] + right + text[end:]
+        spans = [span for span in spans if wrong not in span]
     return text, spans
 
 

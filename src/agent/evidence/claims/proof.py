@@ -47,7 +47,7 @@ from agent.evidence.claims.shown_sums import (
     worked_out,
     wrong_days,
 )
-from agent.evidence.claims.statements import Statement, must_stand, states
+from agent.evidence.claims.statements import NAMING, Statement, must_stand, states
 from agent.evidence.claims.totals import wrong_totals
 from agent.evidence.figures import Figure, are_joined, distinct, figures, same
 from agent.evidence.language import fold
@@ -114,7 +114,8 @@ def wrong_figures(outcomes: Iterable[Outcome], evidence: Evidence) -> list[Wrong
             found += [
                 WrongFigure(figure.text, right.get(figure.text, ""))
                 for figure in stated
-                if sum(map(str.isdigit, figure.text)) >= _LEAST_DIGITS and not evidence.has(figure)
+                if sum(map(str.isdigit, figure.text)) >= (2 if figure.is_money else _LEAST_DIGITS)
+                and not evidence.has(figure)
             ]
         elif one.fails:
             sources = frozenset(passage.source for passage in one.passages)
@@ -140,15 +141,29 @@ def repeating(
 def _repeating(
     statement: Statement, evidence: Evidence, wrong: Iterable[WrongFigure]
 ) -> Outcome | None:
-    stated = {figure.text: figure for figure in figures(statement.plain)}
+    stated = figures(statement.plain)
     for one in wrong:
-        figure = stated.get(one.text)
-        if figure and (not one.sources or _is_about(statement, figure, one.sources, evidence)):
+        told = figures(one.text)
+        again = [f for f in stated if f.text == one.text or (told and _is_again(f, told[0]))]
+        if again and (not one.sources or _is_about(statement, again[0], one.sources, evidence)):
+            [figure, *_], right = again, one.right
+            if right and figure.text != one.text:
+                right = rewritten(figure, figures(right)[0].value)
             # A term of a sum is not changed without what that gives.
-            right = ((one.text, one.right),) if one.right and "=" not in statement.plain else ()
+            pairs = ((figure.text, right),) if right and "=" not in statement.plain else ()
             passages = tuple(p for p in evidence.passages if p.source in one.sources)
-            return Outcome("missing", (one.text,), passages[:1], right=right)
+            return Outcome("missing", (figure.text,), passages[:1], right=pairs * len(again))
     return None
+
+
+def _is_again(figure: Figure, other: Figure) -> bool:
+    """Return whether a figure is another one in other words: 64.00 € and 64 euros."""
+    is_number = not (figure.date or other.date) and figure.clock is None is other.clock
+    return is_number and bool(figure.kind) and _meaning(figure) == _meaning(other)
+
+
+def _meaning(figure: Figure) -> tuple[object, ...]:
+    return figure.kind, figure.scale, figure.value
 
 
 def _is_about(
@@ -185,8 +200,9 @@ def _with_shown_sums(
     pairs += wrong_days(statement.plain, evidence)
     right = tuple(pair for pair in pairs if pair[1])
     if outcome.fails:
-        accused = (pair for pair in right if any(pair[0] in span for span in outcome.spans))
-        return replace(outcome, right=tuple(dict.fromkeys((*outcome.right, *accused))))
+        accused = (pair for pair in right if any(pair[0] in span for span in outcome.spans)
+                   and pair not in outcome.right)  # fmt: skip
+        return replace(outcome, right=(*outcome.right, *accused))
     value, spans = f"{sums[0][2].normalize():,f}" if sums else "", tuple(one for one, _ in pairs)
     again = Outcome("missing", spans, outcome.passages, value=value, right=right)
     return again if pairs else outcome
@@ -213,7 +229,9 @@ def _with_sources(
     cited, found = {one.block for one in statements if one.citations}, list[Outcome]()
     shown = {name for one in statements for name in one.cited}
     for one, outcome in zip(statements, outcomes, strict=True):
-        if outcome.verdict == "supported" and one.kind != "cell" and one.block not in cited:
+        if one.kind == "heading":
+            outcome = replace(outcome, cite=None)
+        elif outcome.verdict == "supported" and one.kind != "cell" and one.block not in cited:
             names = sources_named(outcome.passages, evidence)
             if len(names) > MOST_BEHIND and shown.issuperset(names):
                 names = ()
@@ -388,7 +406,7 @@ def is_sound_fix(
     """
     words = without_numbers(fix)
     if fix.strip() == LEAVES_OUT:
-        return statement.kind != "cell"
+        return statement.kind not in NAMING
     if not words or words == statement.plain:
         return False
     allowed = " ".join([statement.said, *(passage.text for passage in passages)])

@@ -20,7 +20,7 @@ from agent.evidence.claims.judging import with_citations
 from agent.evidence.claims.outcomes import Outcome, WrongFigure
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.rewording import exchanged, passages_of
-from agent.evidence.claims.statements import ITEM, MARKED, Notation, Splitter, Statement
+from agent.evidence.claims.statements import ITEM, MARKED, NAMING, Notation, Splitter, Statement
 from agent.evidence.figures import Date, figures, is_one_day
 
 _LONGEST, _LONGEST_LOOK, _SHORT = 6000, 600, 2
@@ -411,6 +411,8 @@ def _edited(text: str, statement: Statement, words: str) -> _Change:
     words = " ".join(words.split())
     if statement.kind == "cell":
         words = words.strip("| ").replace("\\|", "|").replace("|", "\\|") or "–"
+    elif not words and statement.kind == "heading":
+        return _Change(statement.line, min(_line_end(text, statement.end) + 1, len(text)), "")
     elif not words:
         return _Change(*left_out(text, statement), "")
     elif statement.kind == "item":
@@ -449,7 +451,7 @@ def _inserted(text: str, after: Statement, words: str, is_apart: bool) -> _Chang
     is_row = words.startswith("|")
     is_item = bool(ITEM.match(words))
     is_block = is_apart or is_row or is_item or words.startswith("#") or "\n" in words
-    if after.kind != "cell" and not is_block:
+    if after.kind not in NAMING and not is_block:
         before = " " if text[after.end - 1 : after.end].isascii() else ""
         return _Change(after.end, after.end, f"{before}{words}" if words else "", len(before))
     end = _line_end(text, after.end)

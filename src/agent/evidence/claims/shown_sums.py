@@ -152,7 +152,23 @@ def _in_numbers(left: str, begin: int, terms: Sequence[Figure]) -> str:
     for figure in terms:
         parts += [left[at : figure.start], f"{figure.amount if scaled else figure.value:f}"]
         at = figure.end
-    return _NO_TERM.sub("", "".join([*parts, left[at:]]))
+    return _NO_TERM.sub("", "".join([*parts, left[at:]]).replace("x", "*"))
+
+
+def bare_sum(text: str) -> Decimal | None:
+    """Return what a text gives that is a sum and no more; a range, 12 – 15, is none."""
+    terms = figures(text)
+    between = [text[a.end : b.start] for a, b in pairwise(terms)]
+    if (
+        not between
+        or not all(map(_OPERATOR.fullmatch, between))
+        or not has_any("".join(between), "×*÷+−x")
+        or (text[: terms[0].start] + text[terms[-1].end :]).strip("() ")
+        or any(f.date or f.clock is not None for f in terms)
+        or not _are_summed(terms, between)
+    ):
+        return None
+    return value_of(_in_numbers(text, 0, terms))
 
 
 def _last_run(terms: Sequence[Figure], left: str) -> Sequence[Figure]:
@@ -306,14 +322,16 @@ def _is_plain_sum(
         and not any(f.date or f.clock is not None for f in (*terms, told[0]))
         and not any(_POINTED.search(f.text) for f in terms)
         and sum(map(str.isdigit, told[0].text)) >= _LEAST_DIGITS
-        and (_are_of_one_unit(terms) or not has_any("".join(between), _ADDED))
+        and _are_summed(terms, between)
     )
 
 
-def _are_of_one_unit(terms: Iterable[Figure]) -> bool:
-    """Return whether all terms are written in one unit, or in one that has no other and in none."""
+def _are_summed(terms: Iterable[Figure], between: Iterable[str]) -> bool:
+    """Return whether terms that are added are all written in one unit, or some in none."""
     units = {(figure.kind or "", figure.scale) for figure in terms}
-    return len(units) == 1 or [scale for _, scale in units - {("", Decimal(1))}] == [1]
+    if len(units) == 1 or not has_any("".join(between), _ADDED):
+        return True
+    return [scale for _, scale in units - {("", Decimal(1))}] == [1]
 
 
 def wrong_days(text: str, evidence: Evidence) -> list[tuple[str, str]]:

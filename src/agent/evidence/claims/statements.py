@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from agent.core.strings import is_table_rule, letters_of
 from agent.evidence.citations import MARKER, NOT_FOUND
-from agent.evidence.figures import Figure
+from agent.evidence.figures import Figure, figures
 from agent.evidence.language import is_cut, sentence_spans
 from agent.evidence.markdown import link_url
 from agent.evidence.numbering import source_key
@@ -68,6 +68,8 @@ class Citation:
     ids: tuple[str, ...]
 
 
+NAMING = ("cell", "heading")
+"""The kinds of statements that stay where they are, and need no source behind them."""
 Key = tuple[str, str, str, tuple[str, ...]]
 """What tells a statement from others: its row, head, words and sources."""
 
@@ -87,7 +89,7 @@ class Statement:
     cited: tuple[str, ...] = ()
     """The sources it rests on: its own citations', else those of its row or column."""
     kind: str = "sentence"
-    """sentence, item or cell."""
+    """sentence, item, cell or heading."""
     row: str = ""
     head: str = ""
     context: str = ""
@@ -194,12 +196,22 @@ class Splitter:
         self._table = None
         is_section = _HEADING.match(line) is not None
         if is_section or _BOLD_LINE.fullmatch(line):
-            self._heading, self._before = bare.strip("#*:： "), ""
-            self._section = self._heading if is_section else self._section
-            self._is_list = self._is_over = False
-            self._block += 1
-            return []
+            return self._head_line(line, at, is_section=is_section)
         return self._sentences(line, at)
+
+    def _head_line(self, line: str, at: int, *, is_section: bool) -> list[Statement]:
+        """Take up a heading; one with a figure states something, too."""
+        bare = line.strip()
+        self._heading, self._before = bare.strip("#*:： "), ""
+        self._section = self._heading if is_section else self._section
+        self._is_list = self._is_over = False
+        self._block += 1
+        words = bare.lstrip("# ")
+        head = self._statement(words, at + line.index(words)) if words else None
+        if head is None or not _says_more(head.plain):
+            return []
+        self._block += 1
+        return [replace(head, kind="heading", block=self._block - 1, line=at)]
 
     def _end_list(self) -> None:
         """Forget what stood in a list and in the bold line above it: what follows is about neither.
@@ -270,10 +282,12 @@ class Splitter:
         of_row = tuple(dict.fromkeys(name for cell in cells for name in cell.cited))
         label = cells[0]
         rows = []
-        if label.citations and (any(map(str.isdigit, label.plain)) or len(label.plain) > _A_NAME):
-            # A label with a source of its own says more than a name.
-            rows.append(replace(label, kind="cell", head=self._table[0], context=self._heading,
-                                block=self._block, line=at))  # fmt: skip
+        has_digits = any(map(str.isdigit, label.plain))
+        is_sourced = label.citations and (has_digits or len(label.plain) > _A_NAME)
+        if is_sourced or _says_more(label.plain):
+            # A label with a source or a figure says more than a name.
+            rows.append(replace(label, cited=label.cited or of_row, kind="cell", block=self._block,
+                                head=self._table[0], context=self._heading, line=at))  # fmt: skip
         for i, cell in enumerate(cells[1:], 1):
             head = self._table[i] if i < len(self._table) else ""
             above = (*label.cited, *(self._heads[i] if i < len(self._heads) else ()))
@@ -319,6 +333,21 @@ _GROUPED = re.compile(r"\d{1,3}\.\d{3}")
 """1.200: a thousand in German, a little over one in English."""
 _NAME_BEFORE = re.compile(r"[A-Z][\w.+-]*\s\Z")
 _A_FEW, _DOZEN, _BEFORE, _BEFORE_NAME = 3, 12, 14, 24
+
+
+_OF_WHICH = ("person", "second", "month", "year")
+
+
+def _says_more(name: str) -> bool:
+    """Return whether a heading or a row's label has a figure, in digits, that is not all of it.
+
+    Days, times, how long and for how many only tell which one it is.
+    """
+    stated = [f for f in figures(name) if f.kind and f.kind not in _OF_WHICH]
+    rest = name
+    for figure in stated:
+        rest = rest.replace(figure.text, "")
+    return any(states(one, name) and _in_digits(one) for one in stated) and bool(letters_of(rest))
 
 
 def _in_digits(figure: Figure) -> bool:

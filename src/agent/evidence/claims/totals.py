@@ -1,10 +1,15 @@
-"""Add up the columns of a table whose last row says that it is their total."""
+"""Work out the totals of a table: of columns under them, and of rows across their cells."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
+from itertools import combinations, groupby, pairwise
+from operator import add, mul
 
 from agent.core.patterns import Linear
-from agent.core.strings import letters_of, split_at
+from agent.core.strings import has_any, letters_of, split_at
+from agent.evidence.claims.formulas import tells
+from agent.evidence.claims.shown_sums import bare_sum
 from agent.evidence.claims.statements import Statement
 from agent.evidence.figures import Figure, figures
 
@@ -17,6 +22,7 @@ _MORE = 8
 """Letters that may follow: of costs, not over the whole term of a contract."""
 _EQUALS = "=＝≈"
 _MOST_ROWS, _LEAST, _MOST_TIMES, _NEARLY = 60, 2, 60, 1
+_MOST_CELLS, _MOST_COLUMNS = 600, 8
 
 
 def wrong_totals(cells: Iterable[Statement]) -> dict[int, tuple[Figure, Decimal]]:
@@ -27,13 +33,61 @@ def wrong_totals(cells: Iterable[Statement]) -> dict[int, tuple[Figure, Decimal]
     but one figure of one unit a cell is left alone.
     """
     columns: dict[tuple[int, str], list[Statement]] = {}
-    for cell in cells:
-        if cell.kind == "cell":
-            columns.setdefault((cell.block, cell.head), []).append(cell)
-    return dict(wrong for column in columns.values() for wrong in _of_column(column))
+    own = [cell for cell in cells if cell.kind == "cell"]
+    for cell in own:
+        columns.setdefault((cell.block, cell.head), []).append(cell)
+    tables = groupby(own, lambda cell: cell.block)
+    across = dict(wrong for _, table in tables for wrong in _across([*table]))
+    return across | dict(one for column in columns.values() for one in _of_column(column, across))
 
 
-def _of_column(column: Sequence[Statement]) -> Iterator[tuple[int, tuple[Figure, Decimal]]]:
+def _across(table: Sequence[Statement]) -> Iterator[tuple[int, tuple[Figure, Decimal]]]:
+    """Yield the cells that are not what those before them in their row give.
+
+    Before them stands a sum (4 × 14 | 52), or in all other rows, three at least, two columns give
+    the third one.
+    """
+    rows = [[*cells] for _, cells in groupby(table[:_MOST_CELLS], lambda cell: cell.line)]
+    for cell, behind in (pair for row in rows for pair in pairwise(row)):
+        result, told = bare_sum(cell.plain), figures(behind.plain)
+        is_alone = result is not None and len(told) == 1 and not has_any(behind.plain, _EQUALS)
+        if result and is_alone and not tells(told[0], result, behind.plain):
+            yield behind.start, (told[0], result)
+    numbers = [{cell.head: (cell, figure) for cell in row if (figure := _read(cell)[1])}
+               for row in rows if not _is_total(row[-1].row)]  # fmt: skip
+    heads = list(dict.fromkeys(cell.head for cell in table))[:_MOST_COLUMNS]
+    for columns in combinations(heads, 3) if all(map(_has_one_of_each, rows)) else ():
+        whole = [[row[head] for head in columns] for row in numbers if {*columns} <= row.keys()]
+        yield from _exception(whole, mul)
+        yield from _exception(whole, add)
+
+
+def _has_one_of_each(row: Sequence[Statement]) -> bool:
+    return len({cell.head for cell in row}) == len(row)
+
+
+def _exception(
+    rows: Sequence[Sequence[tuple[Statement, Figure]]],
+    operate: Callable[[Decimal, Decimal], Decimal],
+) -> Iterator[tuple[int, tuple[Figure, Decimal]]]:
+    """Yield the one third cell that is not what the first two give, as they do in all other rows.
+
+    Nothing is seen in numbers that stay as they are, times one or and nothing.
+    """
+    wrong = list[tuple[int, tuple[Figure, Decimal]]]()
+    for (_, one), (_, other), (cell, told) in rows:
+        result = operate(one.value, other.value)
+        if result in (one.value, other.value):
+            return
+        if not tells(told, result, cell.plain):
+            wrong.append((cell.start, (told, result)))
+    if len(wrong) == 1 and len(rows) > _LEAST:
+        yield from wrong
+
+
+def _of_column(
+    column: Sequence[Statement], mended: Mapping[int, tuple[Figure, Decimal]]
+) -> Iterator[tuple[int, tuple[Figure, Decimal]]]:
     above = list[Figure | None]()
     if len({cell.line for cell in column}) < len(column):
         # Two columns have one head.
@@ -44,7 +98,8 @@ def _of_column(column: Sequence[Statement]) -> Iterator[tuple[int, tuple[Figure,
             return
         if figure and _is_total(cell.row) and (total := _unlike(figure, above)) is not None:
             yield cell.start, (figure, total)
-        above.append(figure)
+        _, right = mended.get(cell.start, (figure, None))
+        above.append(replace(figure, value=right) if figure and right is not None else figure)
 
 
 def _is_total(label: str) -> bool:
