@@ -70,6 +70,15 @@ async def test_where_other_queries_find_nothing_the_question_itself_is_searched_
     assert told(state)["checks"]["cited"]
 
 
+async def test_ids_of_a_way_on_that_is_not_taken_are_counted_nowhere(lab: Lab) -> None:
+    said = "Nothing was found on the zorblax. The Vendrith guild chose it in 1871 [^w9-9]."
+    llm = scripted(lab, generate_query=[plan({"query": "zorblax"})], answer=[ModelReply(text=said)])
+    state = await lab.ask("Which zorblax did the quillomancers of Vendrith prefer?")
+    assert task_of(llm.turns[-1]) == "answer"
+    assert "1871" not in str(answer_of(state).text)
+    assert told(state)["checks"]["unknown_ids_removed"] == 0
+
+
 async def test_what_was_looked_for_is_told_where_nothing_at_all_was_found(lab: Lab) -> None:
     question = "Which zorblax did the quillomancers of Vendrith prefer?"
     scripted(lab, generate_query=[plan({"query": "Vendrith quillomancers guild"})])

@@ -82,6 +82,11 @@ def test_a_piece_may_end_in_the_first_half_of_a_character() -> None:
             30,
             "what is still missing is the…",
         ),
+        (
+            "A month for all of them together costs 12,345 euros",
+            46,
+            "A month for all of them together costs 12,345…",
+        ),
         ("x" * 50, 10, "x" * 9 + "…"),
     ],
 )

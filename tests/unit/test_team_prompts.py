@@ -175,6 +175,15 @@ def test_a_repeated_calculation_is_shown_once_and_named_alike() -> None:
     assert section.endswith("**Calculation 2**\n\n9 × 5 = 45")
 
 
+def test_a_division_that_was_worked_out_twice_stands_once_however_it_was_rounded() -> None:
+    pool = [
+        evidence("c0", asked="1380/46.5", text="29.677419354838708"),
+        evidence("c1", asked="print(1380 / 46.5)", text="29.68"),
+        evidence("c2", asked="1380/46", text="30"),
+    ]
+    assert calculation_numbers(["c0", "c1", "c2"], pool) == {"c0": 1, "c1": 1, "c2": 2}
+
+
 def test_of_a_program_that_prints_its_sums_they_are_shown_once_and_no_code() -> None:
     program = "v=(4*0.0836+100*0.0004)*2*24*30\nprint(f'4 × 0.0836 … = {v:.3f} USD')"
     printed = "(4 × 0.0836 + 100 × 0.0004) × 2 × 720 = 539.136 USD"

@@ -118,7 +118,7 @@ def one_line(text: str, *, longest: int = _LONGEST) -> str:
     return line if len(line) <= longest else line[: longest - 1] + "…"
 
 
-_BREAK = re.compile(r"[;；。！？] ?|[.!?] |[,，、] ?| ")
+_BREAK = re.compile(r"[;；。！？] ?|[.!?] |(?:,(?!\d)|[，、]) ?| ")
 _LEAST_SHARE = 0.3
 
 

@@ -61,7 +61,7 @@ _MOST_CALLS, _MOST_AT_ONCE = 16, 16
 """Calls of one answer, and statements of one that goes on beside the text."""
 _LATE = 4
 """How many times as long as a reader waits for the judge its verdicts still correct the message."""
-_MOST_DECISIVE = 4
+_MOST_DECISIVE, _MOST_TOLD = 4, 4
 _MEANINGS = {MARK: "answer.no_source_says", CONTRADICTED: "answer.source_says_otherwise"}
 
 
@@ -111,8 +111,8 @@ class ClaimCheck:
     """The ids that the text cites, in order, with the characters before which they stand."""
     mends: bool = True
     """Whether what fails is said anew here, statement by statement."""
-    left_out: int = 0
-    """Statements that a revision took out since no source bore them."""
+    left_out: Sequence[str] = ()
+    """What the statements were about that a revision took out since no source bore them."""
     tells: bool = False
     """Whether the reader is told how much went, as of a report; a short answer changes quietly."""
     told: Callable[[int, int], None] = lambda judged, total: None
@@ -487,9 +487,11 @@ class ClaimCheck:
             return say("answer.not_checked", self.language) if self.body else ""
         between = say("punctuation.semicolon", self.language)
         notes = [say(_MEANINGS[sign], self.language, mark=sign) for sign in signs(self.outcomes)]
-        gone = self.left_out + left_out_for_want(self.statements, self.outcomes)
-        if count := gone * self.tells:
-            notes.append(say("answer.left_out", self.language, count=count))
+        gone = [*self.left_out, *left_out_for_want(self.statements, self.outcomes)]
+        if gone and self.tells:
+            more = f" (+{len(gone) - _MOST_TOLD})" if len(gone) > _MOST_TOLD else ""
+            what = between.join(gone[:_MOST_TOLD]) + more
+            notes.append(say("answer.left_out", self.language, what=what))
         line = between.join(notes)
         return line[:1].upper() + line[1:]
 

@@ -27,6 +27,7 @@ from agent.core.processor import compute, lazy_property
 from agent.core.progress import SECONDS_BETWEEN_SIGNS, Emit, ProgressEvent, event
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import NOT_FOUND, cited_ids, ids_in, inert
+from agent.evidence.claims.corrected import left_out_for_want
 from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.revision import (
     Look,
@@ -222,11 +223,7 @@ class _Rounds:
             otherwise=lambda: None,
         )
         bare = {edit.id for edit in revision.edits if not edit.text}
-        pairs = zip(claims.statements, claims.outcomes, strict=True)
-        claims.left_out = sum(
-            one.name in bare and one.kind != "cell" and its.verdict == "missing"
-            for one, its in pairs
-        )
+        claims.left_out = left_out_for_want(claims.statements, claims.outcomes, bare)
         self.draft.revision = {
             "failed": failing,
             "edits": len(revision.edits),

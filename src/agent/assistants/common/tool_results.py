@@ -10,7 +10,7 @@ from agent.assistants.common.search import (
     told_once,
 )
 from agent.assistants.common.workspace import Item, choose
-from agent.core.strings import cut_to_shares, cut_to_tokens, valid_text
+from agent.core.strings import cut_at_break, cut_to_shares, cut_to_tokens, valid_text
 from agent.evidence.markdown import link_url
 from agent.prompts import fence
 from agent.sandbox.programs import CodeResult
@@ -82,6 +82,5 @@ def code_text(result: CodeResult, language: Language) -> str:
 
 
 def short(text: str) -> str:
-    """Return one line of at most 80 characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= _LINE else line[: _LINE - 1] + "…"
+    """Return one line of at most 80 characters, cut between clauses or words."""
+    return cut_at_break(" ".join(text.split()), _LINE)

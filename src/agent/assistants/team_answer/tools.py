@@ -265,11 +265,19 @@ def _calculations(names: Iterable[str], pool: Sequence[ToolEvidence]) -> list[To
 
 
 def _repeats(calculation: ToolEvidence, other: ToolEvidence) -> bool:
-    """Return True if the other one has every number of this program and of its result."""
+    """Return True if the other one has every number of this program and of its result, rounded."""
     if calculation["id"] == other["id"]:
         return True
     program, result = (_values(calculation[key]) for key in ("asked", "text"))
-    return bool(result) and program <= _values(other["asked"]) and result <= _values(other["text"])
+    there = _values(other["text"])
+    told = all(any(_is_rounded(one, its) for its in there) for one in result)
+    return bool(result) and program <= _values(other["asked"]) and told
+
+
+def _is_rounded(one: Decimal, other: Decimal) -> bool:
+    """Return whether two numbers are one as far as both are written: 30.43 and 30.434782."""
+    places = min(max(0, -int(each.as_tuple().exponent)) for each in (one, other))
+    return round(one, places) == round(other, places)
 
 
 def _values(text: str) -> set[Decimal]:

@@ -2,12 +2,12 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
-from agent.core.strings import is_table_rule, json_bytes, letters_of
+from agent.core.strings import cut_at_break, is_table_rule, json_bytes, letters_of
 from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.places import counted_down, is_known, item_name
@@ -429,11 +429,38 @@ def counts(outcomes: Iterable[Outcome]) -> dict[str, int]:
             **{name: kinds[name] for name in COUNTED}}  # fmt: skip
 
 
-def left_out_for_want(statements: Iterable[Statement], outcomes: Iterable[Outcome]) -> int:
-    """Return how many statements were taken out since no source bears them; a row is one."""
+def left_out_for_want(
+    statements: Iterable[Statement],
+    outcomes: Iterable[Outcome],
+    names: Container[str] | None = None,
+) -> list[str]:
+    """Return what the statements were about that were taken out since no source bears them.
+
+    Or those of these `names`; a row is one.
+    """
     pairs = zip(statements, outcomes, strict=True)
-    gone = (one for one, its in pairs if its.revised == "" and its.verdict == "missing")
-    return len({one.line if one.kind == "cell" else one.start for one in gone})
+    gone = [
+        (one, its)
+        for one, its in pairs
+        if its.verdict == "missing" and (its.revised == "" if names is None else one.name in names)
+    ]
+    found = {one.line if one.kind == "cell" else one.start: _subject(one, its)
+             for one, its in reversed(gone)}  # fmt: skip
+    return [*reversed(found.values())]
+
+
+def _subject(statement: Statement, outcome: Outcome) -> str:
+    """Return what a statement is about in a few words, without those that nothing bears."""
+    if name := statement.row or item_name(statement):
+        return name
+    plain = statement.plain
+    accused = [span for span in outcome.spans if span != plain]
+    for words in (*accused, *(figure.text for figure in figures(plain))):
+        plain = plain.replace(words, "…")
+    return cut_at_break(plain.rstrip(".。 "), _MOST_SUBJECT)
+
+
+_MOST_SUBJECT = 48
 
 
 def kind_of(outcome: Outcome) -> str:
