@@ -417,6 +417,15 @@ def test_no_title_and_no_sentence_is_kept_twice() -> None:
         assert previous_lines(again, 1000).endswith(f" — {line}")
 
 
+def test_a_sentence_of_a_page_that_a_note_says_between_its_marks_stands_once() -> None:
+    first, second = "The plan costs $75 a month.", "It has 5 million actions."
+    page = source("t0-0", "https://plans", title="Plans", quotes=[f"{first} {second} New in May."])
+    note = f"{first} [^t0-0]{second} [^t0-0]"
+    shown = previous_lines(left(Knowledge([page], [page], [], [note])), 1000)
+    assert (shown.count("$75"), shown.count("5 million")) == (1, 1)
+    assert shown.endswith(" — New in May.")
+
+
 def test_every_cited_page_keeps_its_figures_before_one_keeps_all_it_says() -> None:
     prose = "Words without any figure about what this is and whom it serves. " * 5
     pages = [source(f"t0-{n}", f"https://{n}.example", title=f"P{n}") for n in range(24)]

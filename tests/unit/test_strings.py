@@ -84,7 +84,7 @@ def test_a_piece_may_end_in_the_first_half_of_a_character() -> None:
         ),
         (
             "A month for all of them together costs 12,345 euros",
-            46,
+            48,
             "A month for all of them together costs 12,345…",
         ),
         ("x" * 50, 10, "x" * 9 + "…"),

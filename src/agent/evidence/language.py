@@ -272,3 +272,15 @@ def _weekday(now: date, number: int, *, later: bool) -> date:
     """Return that day of this week, of the next if it is over or `later` is wanted."""
     day = now + timedelta(days=number - now.isoweekday())
     return day + timedelta(days=7) if later or day < now else day
+
+
+def without_marks(text: str) -> str:
+    """Return a text's letters and digits: a passage's quote has no line breaks."""
+    return "".join(filter(str.isalnum, text))
+
+
+def without_said(line: str, said: str) -> str:
+    """Return a line without the sentences that stand in what was said, told without its marks."""
+    found = [line[begin:end] for begin, end in sentence_spans(line)]
+    new = [one for one in found if without_marks(one) not in said]
+    return line if len(new) == len(found) else " ".join(new)

@@ -6,10 +6,11 @@ Eighty pages whole fit into no prompt, and narrow queries find more than room do
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from agent.assistants.common.previous import renamed_in, turns_of, without_marks
+from agent.assistants.common.previous import renamed_in, turns_of
 from agent.assistants.common.workspace import Item, choose
 from agent.core.processor import breathe
 from agent.evidence.claims.passages import Passage
+from agent.evidence.language import without_marks
 from agent.evidence.numbering import source_key
 from agent.evidence.types import Source
 from agent.knowledge.ranking import Bm25, best_first

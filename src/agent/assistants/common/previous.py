@@ -15,6 +15,7 @@ from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens, j
 from agent.evidence.citations import MARKER
 from agent.evidence.claims.passages import with_heads
 from agent.evidence.figures import figures
+from agent.evidence.language import without_marks, without_said
 from agent.evidence.mentions import in_list_order, list_numbers, places_of, source_ids, stop_numbers
 from agent.evidence.numbering import carry_over, source_key
 from agent.evidence.outing.text import day_lines
@@ -139,11 +140,6 @@ def page_sources(previous: Previous) -> list[Source]:
     return [source for source in previous["sources"] if source["id"] not in of_places]
 
 
-def without_marks(text: str) -> str:
-    """Return a text's letters and digits: a passage's quote has no line breaks."""
-    return "".join(filter(str.isalnum, text))
-
-
 def planned_before(previous: Previous, language: Language) -> str:
     """Return the lines of the day that was planned last for a model; empty without any."""
     if not (outing := previous.get("outing")):
@@ -179,7 +175,7 @@ def previous_lines(
         rest = previous_lines(previous, tokens - estimated_tokens(listed) - 1, question)
         return "\n\n".join(filter(None, [rest, listed]))
     notes = previous.get("notes", [])
-    noted, sources = " ".join(" ".join(notes).split()), page_sources(previous)
+    noted, sources = without_marks(MARKER.sub("", " ".join(notes))), page_sources(previous)
     heads = [_head(source) for source in sources]
     before = "\n\n".join([*notes, ""]) if notes else ""
     free = tokens - estimated_tokens("\n".join([before, *heads])) - 3 * len(heads)
@@ -208,11 +204,12 @@ def _head(source: Source) -> str:
 
 
 def _lines(source: Source, noted: str) -> list[str]:
-    """Return a source's lines, each once, that are neither noted nor its title, which leads."""
+    """Return a source's lines, each once, without its title, which leads, and what is noted."""
     quoted = (" ".join(line.split()) for quote in source["quotes"] for line in quote.splitlines())
     title = " ".join(source["title"].split())
     lines = (line.removeprefix(f"{title} ").removeprefix("· ") for line in quoted)
-    return [line for line in dict.fromkeys(lines) if line.rstrip("。.") not in noted]
+    new = (without_said(line, noted) for line in dict.fromkeys(lines))
+    return [line for line in new if line]
 
 
 def _joined(lines: Iterable[str]) -> str:
