@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 from typing import Any, cast
 
-from agent.assistants.common.judge import Judge
+from agent.assistants.common.judge import Judge, evidence_of
 from agent.evidence.claims.corrected import corrected, settled
 from agent.evidence.claims.judging import Ruling, Rulings
 from agent.evidence.claims.outcomes import Outcome
@@ -115,3 +115,18 @@ def test_a_wrong_result_is_wrong_in_whatever_form_it_is_told_again(
     found = settled(every, proved(every, {}, known), MARKED)
     first, *_ = "".join(one.text for one in corrected(whole, every, found, MARKED)).split("\n\n")
     assert first == after
+
+
+def test_the_passages_of_a_page_begin_with_its_title_once() -> None:
+    words = "S3 Standard, first 50 TB a month: $0.023 per GB."
+    page = Source(id="w0-0", kind="page", title="Amazon S3 pricing", url="https://a.example/",
+                  provider="x", quotes=[words])  # fmt: skip
+    turn = {"question": "q", "today": "2026-11-29", "language": "en"}
+    for text in (
+        words,
+        f"Amazon S3 pricing\n{words}",
+        f"Amazon S3 pricing\nAmazon S3 pricing\n{words}",
+        "",
+    ):
+        known = evidence_of(cast(Any, {"turn": turn}), {"w0-0": page}, {"w0-0": text}, [])
+        assert [passage.text for passage in known.passages] == [f"Amazon S3 pricing {words}"]

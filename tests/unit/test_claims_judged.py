@@ -3,12 +3,12 @@
 import asyncio
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
 from agent.assistants.common.claims import Checked, ClaimCheck, unchecked
-from agent.assistants.common.judge import Ask, Judge, Revise, Reviser, evidence_of
+from agent.assistants.common.judge import Ask, Judge, Revise, Reviser
 from agent.core.budget import Meter
 from agent.core.errors import BudgetExceeded
 from agent.evidence.claims.judging import Ruling, passages_block
@@ -183,7 +183,7 @@ async def test_a_statement_that_stands_nowhere_leaves_the_line_that_says_more() 
     assert say("answer.left_out", "zh", count=1) not in quiet.text
     for language in ("zh", "de"):
         told = await checked(text, Reader(轮椅=gone), tells=True, language=language)
-        line = say("answer.left_out", language, count=1)
+        line = say("answer.left_out", language, what="有免费轮椅")
         # It begins a line of its own.
         assert f"\n\n{line[0].upper()}{line[1:]}" in told.text
     done = await checked("有免费轮椅。", Reader(轮椅=gone), tells=True)
@@ -583,18 +583,3 @@ async def test_a_figure_that_a_wording_changes_is_changed_where_it_is_told_again
     done = await checked(body, reader)
     assert done.text.startswith(f"先去60元的故宫[1]({URL})。\n\n故宫票价是60元[1]({URL})。")
     assert "颐和园也要80元。" in done.text
-
-
-def test_the_passages_of_a_page_begin_with_its_title_once() -> None:
-    words = "S3 Standard, first 50 TB a month: $0.023 per GB."
-    page = Source(id="w0-0", kind="page", title="Amazon S3 pricing", url=URL, provider="x",
-                  quotes=[words])  # fmt: skip
-    turn = {"question": "q", "today": "2026-11-29", "language": "en"}
-    for text in (
-        words,
-        f"Amazon S3 pricing\n{words}",
-        f"Amazon S3 pricing\nAmazon S3 pricing\n{words}",
-        "",
-    ):
-        known = evidence_of(cast(Any, {"turn": turn}), {"w0-0": page}, {"w0-0": text}, [])
-        assert [passage.text for passage in known.passages] == [f"Amazon S3 pricing {words}"]
