@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NotRequired, cast, get_args
 from langchain_core.messages import AnyMessage
 from langgraph.channels import EphemeralValue
 from langgraph.graph.message import add_messages
-from pydantic import BaseModel, Field, ValidationInfo, field_validator
+from pydantic import BaseModel, BeforeValidator, Field, ValidationInfo, field_validator
 from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
 
@@ -34,7 +34,7 @@ from agent.evidence.types import (
 )
 from agent.runs.run_log import Wish
 from agent.texts import Language
-from agent.texts.languages import language_name
+from agent.texts.languages import language_name, language_of_answer, language_of_setting
 
 
 def extend(old: list[Any] | None, new: Any) -> list[Any]:
@@ -167,6 +167,14 @@ class Turn(TypedDict):
 def answer_language(turn: Turn) -> str:
     """Return how prompts name the language that this turn's reader is written to in."""
     return turn.get("answer_language") or language_name(turn["language"])
+
+
+def in_language(turn: Turn, tag: str) -> Turn:
+    """Return the turn with its answer in the language of a tag."""
+    read = Turn(**{**turn, "answer_language": language_name(tag)})
+    read["language"] = language_of_setting(tag, turn["question"])
+    read["reader"] = language_of_answer(tag, turn["question"])
+    return read
 
 
 def reader_language(turn: Turn) -> Language:
@@ -569,6 +577,14 @@ class PlannedDay(BaseModel):
     changes: list[PlannedChange] = Field(default_factory=list)
 
 
+def _joined(value: object) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value or "")
+
+
+Names = Annotated[str, BeforeValidator(_joined)]
+"""Words that a model may write as a list."""
+
+
 class SearchQueryList(BaseModel):
     """The question as it stands alone, and the queries for it; none where none are needed."""
 
@@ -577,18 +593,13 @@ class SearchQueryList(BaseModel):
     constraints: PlannedConstraints | None = None
     day: str | None = Field(None, description="ISO date")
     outing: PlannedDay | None = None
-    only_own_documents: str = ""
-    preferred: str = ""
+    only_own_documents: Names = ""
+    preferred: Names = ""
     needs: str = ""
     needs_search: bool = True
     reply: str = ""
     query: list[WrittenQuery]
     rationale: SkipJsonSchema[str] = ""  # taken where a model gives one, not asked for
-
-    @field_validator("only_own_documents", "preferred", mode="before")
-    @classmethod
-    def _words(cls, value: object) -> object:
-        return " ".join(map(str, value)) if isinstance(value, list) else str(value or "")
 
 
 class Reflection(BaseModel):

@@ -13,7 +13,6 @@ from agent.assistants.common.conversation import conversation
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.excerpts import excerpt_lines, sentences_by_id, sentences_of
 from agent.assistants.common.gaps import NOT_LOOKED_UP, brought_by_map, gap_lines
-from agent.assistants.common.preferences import preferred_line
 from agent.assistants.common.previous import (
     NO_PREVIOUS,
     planned_before,
@@ -79,7 +78,6 @@ async def finalize_answer(
     parts = MessageParts(
         body=lambda: _body(draft, state),
         sections=lambda: [
-            preferred_line(draft.turn.get("preferred", {}), draft.language),
             *_outing_section(draft, outing),
             *draft.record_sections(),
         ],

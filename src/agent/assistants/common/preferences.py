@@ -1,5 +1,6 @@
 """Use what a person prefers where a question does not say it, and name what was used.
 
+The model that plans is told all of it and says what it used; that alone goes on to those who write.
 Only what they set themselves counts (`runs/person.py`), and only while their switch is on.
 """
 
@@ -8,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from pydantic import BaseModel, Field
 
 from agent.assistants.common.services import Services
 from agent.configuration import Configuration
@@ -16,10 +18,19 @@ from agent.evidence.types import Constraints
 from agent.export.markdown import escape_markdown
 from agent.prompts import render
 from agent.runs.person import NOBODY, Person
+from agent.state import Names, Turn, in_language
 from agent.texts import Language, say, table
 
 log = logging.getLogger(__name__)
 _OTHER_PRICES = ("free", "min_cost", "total_cost")
+
+
+class UsesPreferences(BaseModel):
+    """What a plan says of what its asker prefers."""
+
+    preferred: Names = Field(
+        "", description="Which of <preferences> it keeps to; language, unless one is asked for."
+    )
 
 
 async def person_of(owner: str, services: Services, configuration: Configuration) -> Person:
@@ -39,17 +50,23 @@ async def person_of(owner: str, services: Services, configuration: Configuration
 
 
 def with_preferences(prompt: Sequence[BaseMessage], person: Person) -> list[BaseMessage]:
-    """Return a reader's prompt with what the person prefers, where that is anything."""
-    told = {name: _value(name, value) for name, value in person.preferred().items()}
-    if not told:
-        return list(prompt)
-    system, request = prompt
-    lines = "\n".join(f"{name}: {value}" for name, value in told.items())
-    rule, block = render("preferences_system"), render("preferences", preferences=lines)
-    return [
-        SystemMessage(f"{system.text}\n{rule}"),
-        HumanMessage(f"{request.text}\n{block}"),
-    ]
+    """Return a planner's prompt with what the person prefers, where that is anything."""
+    return _told(prompt, person.preferred(), "preferences_system")
+
+
+def with_used(prompt: Sequence[BaseMessage], turn: Turn) -> list[BaseMessage]:
+    """Return the prompt of who looks up or writes, with what the turn's plan used of it."""
+    return _told(prompt, turn.get("preferred", {}), "preferences_kept_system")
+
+
+def preferring(turn: Turn, names: str, person: Person) -> Turn:
+    """Return the turn with what its plan says that it used, and in the language that is preferred.
+
+    It is the plan's word: no demand of the question is read beside it.
+    """
+    used = used_of(names, person, Constraints(), person.language)
+    read = Turn(**{**turn, "preferred": used}) if used else turn
+    return in_language(read, person.language) if "language" in used else read
 
 
 def used_of(names: str, person: Person, demands: Constraints, tag: str) -> dict[str, Any]:
@@ -82,6 +99,21 @@ def preferred_line(used: Mapping[str, Any], language: Language) -> str:
         if name != "currency"
     ]
     return say("preferred.line", language, what=comma.join(said)) if said else ""
+
+
+def _told(
+    prompt: Sequence[BaseMessage], preferred: Mapping[str, Any], rule: str
+) -> list[BaseMessage]:
+    if not preferred:
+        return list(prompt)
+    system, request, *others = prompt
+    lines = "\n".join(f"{name}: {_value(name, value)}" for name, value in preferred.items())
+    block = render("preferences", preferences=lines)
+    return [
+        SystemMessage(f"{system.text}\n{render(rule)}"),
+        HumanMessage(f"{request.text}\n{block}"),
+        *others,
+    ]
 
 
 def _value(name: str, value: Any) -> str:

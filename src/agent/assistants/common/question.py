@@ -35,15 +35,10 @@ from agent.state import (
     SearchQueryList,
     Turn,
     WrittenQuery,
+    in_language,
     reader_language,
 )
-from agent.texts.languages import (
-    TAG,
-    language_name,
-    language_of_answer,
-    language_of_setting,
-    may_be,
-)
+from agent.texts.languages import TAG, language_of_answer, may_be
 
 _LONGEST_QUESTION, _LONGEST_QUERY, _LONGEST_REPLY = 1000, 400, 300
 _PRICED = {"max_cost", "min_cost", "total_cost", "min_rating"}
@@ -181,9 +176,7 @@ def turn_of(turn: Turn, asked: Asked, configuration: Configuration) -> Turn:
     if asked.only_own_documents:
         read["own_only"] = True
     if asked.language and configuration.answer_language == "auto":
-        read["answer_language"] = language_name(asked.language)
-        read["language"] = language_of_setting(asked.language, asked.question)
-        read["reader"] = language_of_answer(asked.language, asked.question)
+        return in_language(read, asked.language)
     return read
 
 

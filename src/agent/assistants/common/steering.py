@@ -6,6 +6,7 @@ from typing import TypeVar, cast
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
+from agent.assistants.common.preferences import with_used
 from agent.assistants.common.services import Services
 from agent.core.errors import AgentError, StoreFailed
 from agent.core.progress import Emit, event
@@ -52,10 +53,11 @@ def wished(state: S, wishes: Sequence[Wish]) -> S:
 
 
 def with_wishes(prompt: Sequence[BaseMessage], state: Gathered) -> list[BaseMessage]:
-    """Return the prompt with what the person asked for meanwhile, where that is anything.
+    """Return the prompt with what the person prefers and asked for meanwhile, where there is any.
 
     It stands below the question, fenced like it; the instructions say whose words it is.
     """
+    prompt = with_used(prompt, state["turn"])
     wishes, language = state.get("wishes") or [], state["turn"]["language"]
     if not wishes:
         return list(prompt)

@@ -20,6 +20,7 @@ from agent.assistants.common.gaps import (
     remarks,
     undated_gap,
 )
+from agent.assistants.common.preferences import preferred_line
 from agent.assistants.common.previous import (
     NO_PREVIOUS,
     Knowledge,
@@ -279,7 +280,7 @@ async def _pieces(draft: Draft, parts: MessageParts) -> AsyncIterator[str]:
 
 
 async def _sections(draft: Draft, parts: MessageParts) -> str:
-    """Return what stands below the text: the assistant's own, whose the map is, what is missing."""
+    """Return what stands below the text: what was preferred, the assistant's own, what is missing."""
     state, language, used = draft.state, draft.language, draft.citer.used
     routes, weather = state.get("routes", []), state.get("weather", [])
 
@@ -295,6 +296,7 @@ async def _sections(draft: Draft, parts: MessageParts) -> str:
         )
 
     sections = [
+        preferred_line(draft.turn.get("preferred", {}), language),
         *await compute(parts.sections, otherwise=list[str]),
         await compute(
             lambda: attribution(draft.shown_places, routes, weather, language), otherwise=str

@@ -17,6 +17,12 @@ from agent.assistants.common.own_documents import (
     documents_asked_for,
     readable_collections,
 )
+from agent.assistants.common.preferences import (
+    UsesPreferences,
+    person_of,
+    preferring,
+    with_preferences,
+)
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.remembered import begun_previous
 from agent.assistants.common.review_plan import waiting
@@ -51,6 +57,7 @@ from agent.evidence.types import Gap
 from agent.knowledge.types import Scope
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import Raw, element, task_prompt
+from agent.runs.person import NOBODY, Person
 from agent.runs.run_log import Wish
 from agent.state import Turn, answer_language, replaced
 from agent.texts import Language, say
@@ -88,14 +95,17 @@ async def begin(
     log.info("turn=%s %s: %d characters asked", turn["id"], NODE, len(turn["question"]))
     meter = meter_of(opened, configuration, services)
     titles = await _titles(readable, services, turn["language"])
-    planned, gaps = await planned_topics(opened, configuration, services, meter, titles)
+    person = await person_of(readable.owner, services, configuration)
+    planned, gaps = await planned_topics(
+        opened, configuration, services, meter, titles, person=person
+    )
     opened["plan"] = with_topics([], planned.topics, configuration.max_topics)
     readable, opened["turn"], lacking = await documents_asked_for(
         state,
         configuration,
         services,
         runtime,
-        turn=opened["turn"],
+        turn=preferring(opened["turn"], planned.preferred, person),
         readable=readable,
         asks=planned.asks(turn["question"], opened["conversation"]),
     )
@@ -156,7 +166,7 @@ class TopicToPlan(BaseModel):
         return value if isinstance(value, str) else ""
 
 
-class TopicPlan(AsksForDocuments):
+class TopicPlan(AsksForDocuments, UsesPreferences):
     """The topics to look into, in their order."""
 
     topics: list[TopicToPlan] = Field(description="At least one, at most <limit>.")
@@ -168,6 +178,8 @@ async def planned_topics(
     services: Services,
     meter: Meter,
     titles: str = "",
+    *,
+    person: Person = NOBODY,
 ) -> tuple[TopicPlan, list[Gap]]:
     """Ask the model for a plan; none where it fails, as topics are then named one by one.
 
@@ -188,7 +200,7 @@ async def planned_topics(
         "limit": str(configuration.max_topics),
         "question": cut_to_tokens(turn["question"], limit // 2),
     }
-    prompt = task_prompt("deep_plan", answer_language(turn), **values)
+    prompt = with_preferences(task_prompt("deep_plan", answer_language(turn), **values), person)
     asking = services.models.ask(
         configuration.query_generator_model,
         prompt,

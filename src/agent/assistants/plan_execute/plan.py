@@ -21,6 +21,12 @@ from agent.assistants.common.own_documents import (
     readable_collections,
     with_named,
 )
+from agent.assistants.common.preferences import (
+    UsesPreferences,
+    person_of,
+    preferring,
+    with_preferences,
+)
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.remembered import begun_previous
 from agent.assistants.common.review_plan import waiting
@@ -116,7 +122,7 @@ def _as_list(value: object) -> list[object]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-class Plan(AsksForDocuments):
+class Plan(AsksForDocuments, UsesPreferences):
     """The tasks that together answer the question."""
 
     tasks: list[PlannedTask] = Field(description="The tasks.")
@@ -254,9 +260,11 @@ async def plan(
     values["previous"] = previous_lines(
         previous, share, turn["question"], places_in=turn["language"]
     )
-    prompt = _prompt(turn, configuration, values)
+    person = await person_of(owner, services, configuration)
+    prompt = with_preferences(_prompt(turn, configuration, values), person)
     request = _PlanRequest(turn, configuration, services, meter, prompt)
     tasks, note = await request.tasks()
+    turn = preferring(turn, request.preferred, person)
     asks = held_inside(state, request.own_documents)
     only = configuration.sources == "own" or asks == "only"
     if only:
@@ -349,6 +357,8 @@ class _PlanRequest:
     gaps: list[Gap] = field(default_factory=list)
     own_documents: str = ""
     """What the plan says of the user's own documents."""
+    preferred: str = ""
+    """What it says that it used of what the person prefers."""
 
     async def tasks(self) -> tuple[list[Task], str]:
         """Return the tasks, and why they are not as the model planned them."""
@@ -413,6 +423,7 @@ class _PlanRequest:
         )
         assert reply.parsed is not None
         configuration = self.configuration
+        self.preferred = reply.parsed.preferred
         self.own_documents = reply.parsed.asks(self.turn["question"], str(prompt[-1].text))
         plan = checked(reply.parsed, configuration.plan_mode, configuration.max_tasks)
         # A plan of hundreds of tasks need not be read again.

@@ -15,6 +15,12 @@ from agent.assistants.common.own_documents import (
     documents_asked_for,
     readable_collections,
 )
+from agent.assistants.common.preferences import (
+    UsesPreferences,
+    person_of,
+    preferring,
+    with_preferences,
+)
 from agent.assistants.common.remembered import begun_previous
 from agent.assistants.common.review_plan import waiting
 from agent.assistants.common.services import GetServices, Services
@@ -64,7 +70,7 @@ class PlannedLook(BaseModel):
     text: str = Field("", description="The query, or the program of run_code.")
 
 
-class Analyzed(AsksForDocuments):
+class Analyzed(AsksForDocuments, UsesPreferences):
     """The question, read before anybody searches."""
 
     asked: str = Field(description="The question in one sentence that stands alone.")
@@ -141,12 +147,15 @@ async def analyze(
         *([SEARCH_DOCUMENTS] if readable.names else []),
         *([CODE] if await services.code_runner() else []),
     ])  # fmt: skip
+    person = await person_of(readable.owner, services, configuration)
     prompt = _prompt(turn, discussion, requirement, tools, context_limit(turn, configuration))
+    prompt = with_preferences(prompt, person)
     analyzed, gaps = await _read(prompt, turn, services, meter=meter, configuration=configuration)
     analysis = analysis_by_rules(turn["question"], requirement)
     asks = analyzed.asks(turn["question"], discussion) if analyzed else ""
     if analyzed:
         analysis = analysis_of(analyzed, turn["question"], requirement)
+        turn = preferring(turn, analyzed.preferred, person)
     readable, turn, lacking = await documents_asked_for(
         state, configuration, services, runtime, turn=turn, readable=readable, asks=asks
     )
