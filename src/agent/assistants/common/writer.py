@@ -280,7 +280,7 @@ async def _pieces(draft: Draft, parts: MessageParts) -> AsyncIterator[str]:
 
 
 async def _sections(draft: Draft, parts: MessageParts) -> str:
-    """Return what stands below the text: what was preferred, the assistant's own, what is missing."""
+    """Return what stands below the text: what was preferred, of the assistant, what is missing."""
     state, language, used = draft.state, draft.language, draft.citer.used
     routes, weather = state.get("routes", []), state.get("weather", [])
 
