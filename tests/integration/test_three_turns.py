@@ -84,10 +84,10 @@ async def test_the_second_one_is_the_second_of_the_list_wherever_its_source_stan
     )
     shown = told(await lab.ask(first))
     await lab.ask(follow_up)
-    names = {place["number"]: place["name"] for place in shown["places"]}
-    lines = [line_of(llm.prompts("generate_query")[-1], names[number]) for number in (1, 2)]
-    assert lines[0].endswith(" | no. 3")
-    assert lines[1].endswith(" | no. 2")
+    named = {p["number"]: p["name"] for p in shown["places"] if p["mentioned"]}
+    assert list(named) == [2, 3], "pins have the numbers of the list"
+    lines = {n: line_of(llm.prompts("generate_query")[-1], named[n]) for n in named}
+    assert all(line.endswith(f" | no. {number}") for number, line in lines.items())
 
 
 SOURCES = {

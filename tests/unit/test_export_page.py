@@ -71,12 +71,17 @@ def test_hostile_names_addresses_and_titles_are_text_in_the_map_and_the_lists() 
 
 
 def test_a_place_of_the_text_is_a_card_there_and_not_listed_again() -> None:
-    named, listed = place(2, HOSTILE, name_en="A & B"), place(3, "老舍纪念馆", mentioned=False)
-    named["number"], listed["number"] = 2, 3
+    named, listed = (
+        place(2, HOSTILE, name_en="A & B", source="w0-2"),
+        place(3, "老舍纪念馆", mentioned=False),
+    )
+    named["number"], listed["number"] = 1, 2
     text = f"- **A & B**: 440 m, ★4.6, a park[2]({named['url']}).\n- **Elsewhere**: 3 km."
     page = html_page(answer(answer=text, places=[named, listed], language="en"))
     cards, after = page.split("</section>", 1)
     assert cards.count('<li class="card">') == 1
+    assert '<a class="number" href="#source-2">1</a>' in cards, "its pin's, not its citation's"
+    assert '<span class="number">2</span>' in after
     assert "<small>&lt;img" in cards
     assert "<span>★ 4.6</span>" in cards
     assert "a park" in cards

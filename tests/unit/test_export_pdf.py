@@ -117,12 +117,12 @@ def test_a_heading_stands_on_the_page_of_what_follows_it() -> None:
 
 
 def test_a_place_of_the_text_is_a_card_there_and_the_map_has_all_places() -> None:
-    named, other = place(2, verdicts=[MEETS]), place(3, "书店", mentioned=False)
-    named["number"], other["number"] = 2, 3
+    named, other = place(2, verdicts=[MEETS], source="w0-2"), place(3, "书店", mentioned=False)
+    named["number"], other["number"] = 1, 2
     text = f"- **儿童乐园** — ★4.6，雨天也能去[2]({named['url']})"
     whole = text_of(read(answer=text, places=[named, other], notice=""))
     card = whole.split("地点")[0].splitlines()
-    at = card.index("2. 儿童乐园")
+    at = card.index("1. 儿童乐园")
     facts = ["距王府井 440 m · ★ 4.6 · ¥88/人 · 10:00-22:00 · 王府井大街138号", "符合：适合孩子"]
     assert card[at + 1 : at + 4] == [*facts, "雨天也能去[2]"]
     assert whole.count("440 m") == 1, "a card is not told again in the table"

@@ -106,17 +106,17 @@ def test_a_citation_is_a_link_and_one_of_an_own_document_leads_to_the_list_of_so
 
 
 def test_a_place_of_the_text_is_a_card_there_and_not_in_the_table() -> None:
-    named, other = place(2, name_en="Kids' Park"), place(3, "书店", mentioned=False)
-    named["number"], other["number"] = 2, 3
+    named, other = place(2, name_en="Kids' Park", source="w0-2"), place(3, "书店", mentioned=False)
+    named["number"], other["number"] = 1, 2
     text = f"- **Kids' Park** — 440 m, ★4.6, a park[2]({named['url']})"
     document = written(answer=text, places=[named, other], language="en", notice="")
     card, said = (p for p in document.paragraphs if p.style.name == "List Continue")
     assert card.text.splitlines() == [
-        "[2] Kids' Park 儿童乐园",
+        "1. Kids' Park 儿童乐园",
         "440 m from 王府井 · ★ 4.6 · ¥88 a head · 10:00–22:00 · 王府井大街138号",
     ]
     assert said.text == "a park[2]"
-    assert [row.cells[0].text for row in document.tables[-1].rows] == ["", "3"]
+    assert [row.cells[0].text for row in document.tables[-1].rows] == ["", "2"]
 
 
 def test_places_are_a_table_whose_names_lead_to_the_map() -> None:

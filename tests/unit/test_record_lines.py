@@ -393,15 +393,22 @@ def test_a_forecast_that_was_asked_for_twice_is_told_once_and_not_below_a_text_t
     assert record_sections([], [first, again], "zh", **silent) != [], "it is cited and not told"
 
 
-def test_a_place_has_the_number_of_its_source_and_others_go_on_from_there() -> None:
-    sources = [export_samples.source(0), Source(**{**export_samples.source(2), "id": "a0-1"})]
-    ids = ("a0-1", "a0-1", "a0-9")
-    places = [Place(**{**place(), "source": id, "number": 7}) for id in ids]
-    told = numbered(places, sources)
-    assert [each["number"] for each in told] == [2, 3, 4]
+@pytest.mark.parametrize(
+    ("written", "numbers"),
+    [
+        ({}, [1, 2, 3]),
+        ({"b": (3, ""), "a": (2, "")}, [2, 3, 4]),
+        ({"a": (1, "上午"), "b": (1, "下午")}, [1, 2, 3]),
+    ],
+)
+def test_places_have_numbers_of_their_own_or_those_of_the_answers_one_list(
+    written: dict[str, tuple[int, str]], numbers: list[int]
+) -> None:
+    places = [Place(**{**place(), "id": id, "number": 7}) for id in "abc"]
+    assert [each["number"] for each in numbered(places, written)] == numbers
 
 
-async def test_places_stand_by_the_numbers_of_the_answer_and_none_that_nobody_asked_for() -> None:
+async def test_places_stand_in_the_answers_order_and_none_that_nobody_asked_for() -> None:
     def entered(name: str, source: str, keywords: list[str], kind: str) -> Place:
         return Place(
             **{**place(name=name), "id": name, "source": source, "keywords": keywords,
@@ -421,10 +428,13 @@ async def test_places_stand_by_the_numbers_of_the_answer_and_none_that_nobody_as
     text = "甲公园最近。先去乙公园[2](u)，再去甲公园[3](u)。"
     shown = await listed(places, used, text, "zh", first=())
     assert [(p["name"], p["number"]) for p in shown] == [
-        ("乙公园", 2),
-        ("甲公园", 3),
-        ("丙公园", 4),
+        ("乙公园", 1),
+        ("甲公园", 2),
+        ("丙公园", 3),
     ]
+    listed_there = f"{text}\n\n- **甲公园** — 81 m[3](u)\n- **乙公园** — 99 m[2](u)"
+    shown = await listed(places, used, listed_there, "zh", first=())
+    assert [p["name"] for p in shown] == ["甲公园", "乙公园", "丙公园"], "as its list has them"
 
 
 async def test_a_ways_ends_and_stops_are_told_in_latin_letters_to_who_reads_no_chinese() -> None:

@@ -77,14 +77,15 @@ def follow_up_line(command: str, language: Language) -> str:
 
 
 def _print_plain(outcome: RunResult, follow_up: str) -> None:
+    finished = outcome.finished()
     parts = [
         without_dead_links(outcome.answer),
-        *filter(None, [statement_line(outcome.finished())]),
+        *filter(None, [statement_line(finished)]),
     ]
     if places := shown_places(outcome.places):
-        parts.append(f"**{say('export.places', outcome.language)}**")
-        parts.append(place_table(places, outcome.language))
-        parts.append(credit(places, outcome.language))
+        parts.append(f"**{say('export.places', finished.language)}**")
+        parts.append(place_table(places, finished.language))
+        parts.append(credit(places, finished.language))
     if follow_up:
         parts += [usage_line(outcome), follow_up_line(follow_up, outcome.language)]
     print(printable("\n\n".join(parts)), flush=True)  # noqa: T201
@@ -94,15 +95,18 @@ def _print_pretty(console: Console, outcome: RunResult, follow_up: str, notice: 
     console.print()
     answer = printable(without_notice(outcome.answer, notice))
     console.print(Markdown(_for_terminal(strip_references(answer)), hyperlinks=True))
-    if line := statement_line(outcome.finished()):
+    finished = outcome.finished()
+    language = finished.language
+    if line := statement_line(finished):
         console.print(Text(line, style="dim"))
     numbers = {source["id"]: source.get("number") for source in outcome.sources}
     if places := shown_places(outcome.places):
         console.print()
-        console.print(_place_cards(places, numbers, outcome.language))
-        owner = owners(maps_of(outcome.places), outcome.language)
-        if say("records.attribution", outcome.language, maps=owner) not in answer:
-            console.print(Text(credit(places, outcome.language), style="dim"))
+        console.print(_place_cards(places, numbers, language))
+        # The answer may tell it for its ways and its weather, too.
+        owner = say("answer.map_data", language, maps=owners(maps_of(places), language), time="\n")
+        if owner.partition("\n")[0] not in answer:
+            console.print(Text(credit(places, language), style="dim"))
     # A place's card carries its source's number.
     tabled = {numbers.get(place["source"]) for place in places}
     if listed := _other_references(answer, tabled):

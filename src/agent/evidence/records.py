@@ -5,7 +5,7 @@ Names stay as listed, with an English one in brackets where the map has it.
 
 import json
 import re
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from importlib.resources import files
 from typing import Any
@@ -46,7 +46,12 @@ _WEEKDAYS = re.compile(
 _LISTED = re.compile(rf"({_NUMBER})(?=({_NUMBER})?)")
 _TO_WEEKDAY = re.compile(r"(?<=[a-z])\s*(?:至|到|[-~])\s*(?=(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun))")
 _ENGLISH_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_ENGLISH_DAY = re.compile(rf"\b(?:daily|{'|'.join(_ENGLISH_DAYS)})\b")
+_ENGLISH_WORDS = {
+    **{day: f"weekdays.{number}" for number, day in enumerate(_ENGLISH_DAYS, 1)},
+    "daily": "hours.daily",
+    "open 24 hours": "hours.always",
+}
+_ENGLISH_WORD = re.compile(rf"\b(?:{'|'.join(_ENGLISH_WORDS)})\b")
 _WORD_END = re.compile(r"(?<=[a-z])(?=\d)")
 _WIND = re.compile(r"(\S+)风(?: (\S+) 级)?")
 _MAIN_STEPS = 3
@@ -163,16 +168,10 @@ def hours_text(place: Place, language: Language) -> str:
     hours = _WEEKDAYS.sub(lambda days: _LISTED.sub(_weekday, days[1]), hours)
     # 每天9:30 has no space to keep.
     english = " ".join(_WORD_END.sub(" ", _TO_WEEKDAY.sub("–", hours)).split())
-    return english if language == "en" else _ENGLISH_DAY.sub(_in_language(language), english)
-
-
-def _in_language(language: Language) -> Callable[[re.Match[str]], str]:
-    """Return what puts an English day into a language."""
-    return lambda day: say(
-        f"records.weekdays.{_ENGLISH_DAYS.index(day[0]) + 1}"
-        if day[0] in _ENGLISH_DAYS
-        else "records.hours.daily",
-        language,
+    if language == "en":
+        return english
+    return _ENGLISH_WORD.sub(
+        lambda word: say(f"records.{_ENGLISH_WORDS[word[0]]}", language), english
     )
 
 

@@ -141,6 +141,8 @@ class Place(TypedDict):
     """How a Chinese name sounds, where the turn is in English and there is no English name."""
     category_en: NotRequired[str]
     open_time_en: NotRequired[str]
+    hours: NotRequired[str]
+    """The same as the reader reads it, in an answer that is neither Chinese nor English."""
     district_en: NotRequired[str]
     """The category and the hours in the reader's language where it is not Chinese, the district in
     English."""
@@ -184,7 +186,7 @@ class Place(TypedDict):
     mentioned: bool
     """Whether the answer names it."""
     number: NotRequired[int]
-    """Of its source, else one that no source has; a message's places have it, one each."""
+    """Of its pin, card and row, from 1; a message's places have it. Sources have others."""
     keywords: list[str]
     """The searches that found it."""
     detailed: bool

@@ -216,8 +216,8 @@ def credit(places: list[Place], language: Language) -> str:
     if not places:
         return ""
     newest = max(place["fetched_at"] for place in places)
-    owner = say("records.attribution", language, maps=owners(maps_of(places), language))
-    return f"{owner} · {say('export.as_of', language)} {time_there(newest, places, language)}"
+    maps, time = owners(maps_of(places), language), time_there(newest, places, language)
+    return say("answer.map_data", language, maps=maps, time=time)
 
 
 _NARROWEST: Final = 4

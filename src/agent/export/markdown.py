@@ -7,6 +7,7 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from markdown_it.tree import SyntaxTreeNode
 
 from agent.core.processor import breathe
 from agent.evidence.markdown import link_url, open_url, without_dead_links, without_urls
@@ -67,7 +68,7 @@ def _card_html(_: Any, tokens: Sequence[Token], index: int, *_options: Any) -> s
     local = f" <small>{escape(card.local)}</small>" if card.local else ""
     facts = "".join(f"<span>{escape(fact)}</span>" for fact in card.facts)
     return (
-        f'<a class="number" href="#source-{card.number}">{card.number}</a>'
+        f'<a class="number" href="#source-{card.cited}">{card.number}</a>'
         f"<strong>{link_html(card.url, card.name)}</strong>{local}"
         f'<span class="facts">{facts}</span>'
         f"{ticks_html(card)}"
@@ -177,6 +178,12 @@ def place_table(places: Sequence[Place], language: Language) -> str:
             cells[0] = f"[{cells[0]}]({url})"
         lines.append(_row([str(place.get("number") or ""), *cells]))
     return "\n".join(lines)
+
+
+def cell_text(cell: SyntaxTreeNode) -> str:
+    """Return the words of a table's cell."""
+    tokens = [token for child in cell.children for token in child.to_tokens()]
+    return "".join(part.content for token in tokens for part in token.children or [])
 
 
 def escape_markdown(text: str) -> str:

@@ -53,7 +53,7 @@ from agent.export.finished import (
     without_notice,
     without_title,
 )
-from agent.export.markdown import answer_parser, place_table
+from agent.export.markdown import answer_parser, cell_text, place_table
 from agent.export.outing import outing_of, phone_caption, stop_pins
 from agent.export.place_cards import CARD, Card, PlaceCards
 from agent.export.svg_map import (
@@ -437,11 +437,6 @@ def _sources(answer: FinishedAnswer, page: "_Page") -> list[Any]:
     return [*heading, *rows]
 
 
-def _text_of(cell: SyntaxTreeNode) -> str:
-    tokens = [token for child in cell.children for token in child.to_tokens()]
-    return "".join(part.content for token in tokens for part in token.children or [])
-
-
 class _Page:
     """Lay out the blocks of one document in its language."""
 
@@ -551,7 +546,7 @@ class _Page:
         head, rest = cells[0], cells[1:]
         # The library measures all rows anew for each page that a table goes over.
         parts = [rest[at : at + _MOST_ROWS] for at in range(0, len(rest), _MOST_ROWS)] or [[]]
-        texts = [[_text_of(cell) for cell in row.children] for row in rows]
+        texts = [[cell_text(cell) for cell in row.children] for row in rows]
         widths = column_widths(texts, self._width, wide=_SMALL, padding=2 * _PADDING)
         return [self._grid([head, *part], widths, is_last=part is parts[-1]) for part in parts]
 

@@ -20,7 +20,7 @@ from agent.evidence.records import (
     verdicts_told,
 )
 from agent.evidence.types import Place
-from agent.export.finished import FinishedAnswer, metres, rating
+from agent.export.finished import FinishedAnswer, metres, numbered_sources, rating
 from agent.texts import Language
 
 _CITED, _SIGN = "\x01", "\x02"
@@ -74,7 +74,8 @@ def told_parts(text: str, place: Place, name: int) -> list[tuple[int, int]]:
 def _is_told(clause: str, place: Place) -> bool:
     """Tell whether a clause says nothing but facts of the record."""
     far = metres(place["distance_m"]).replace(" ", "").replace(",", "")
-    own_hours = [text for text in (place["open_time"], place.get("open_time_en")) if text]
+    told = (place["open_time"], place.get("open_time_en"), place.get("hours"))
+    own_hours = [text for text in told if text]
     hours, count = _plain(" ".join(own_hours)), 0
 
     def taken(is_same: Callable[[re.Match[str]], bool]) -> Callable[[re.Match[str]], str]:
@@ -120,6 +121,8 @@ class Card:
     """Hold the lines of a place's card, in its reader's language."""
 
     number: int
+    """Of its pin; 0 for a place of an answer that has no numbers."""
+    cited: int
     """Which cites its record; 0 for a place that the answer does not cite."""
     name: str
     local: str
@@ -133,8 +136,8 @@ class Card:
     address: str
 
 
-def card_of(place: Place, language: Language) -> Card:
-    """Return a place's card."""
+def card_of(place: Place, language: Language, cited: int = 0) -> Card:
+    """Return a place's card; `cited` is the number of its source."""
     name, stars = map_name(place, language), rating(place)
     facts = (
         *distance_texts(place, language),
@@ -144,6 +147,7 @@ def card_of(place: Place, language: Language) -> Card:
     )
     return Card(
         number=place.get("number") or 0,
+        cited=cited,
         name=name,
         local=place["name"] if name != place["name"] else "",
         url=place["url"],
@@ -166,7 +170,8 @@ class PlaceCards:
         self._language = answer.language
         # A planned day has a table, and other numbers.
         listed = [] if answer.outing else answer.places
-        self._places = {str(p["number"]): p for p in listed if p.get("number")}
+        cited = {source["id"]: number for number, source in numbered_sources(answer)}
+        self._places = {str(n): p for p in listed if (n := cited.get(p["source"]))}
 
     def apply(self, tokens: list[Token]) -> list[Token]:
         """Return an answer's tokens with a token `CARD` first in each bullet that is a place."""
@@ -176,23 +181,24 @@ class PlaceCards:
             if token.type != "list_item_open":
                 continue
             inline = next((other for other in tokens[index : index + 3] if other.children), None)
-            if inline and (place := self._place_of(inline.children or [])):
+            if inline and (told := self._place_of(inline.children or [])):
+                cited, place = told
                 token.attrJoin("class", "card")
                 self.shown.add(place["id"])
                 inline.children = _remark(inline.children or [], place)
-                card = card_of(place, self._language)
+                card = card_of(place, self._language, cited)
                 out.append(Token(CARD, "", 0, meta={CARD: card}))
         return out
 
-    def _place_of(self, children: Sequence[Token]) -> Place | None:
-        """Return the place whose record the bullet cites, and with whose name it begins."""
+    def _place_of(self, children: Sequence[Token]) -> tuple[int, Place] | None:
+        """Return the place that the bullet begins with, and the number by which it cites it."""
         text = "".join(child.content for child in children)
         for number in (child.content for child in children if child.content in self._places):
             place = self._places[number]
             names = (without_branch(place["name"]), place.get("name_en"))
             begins = any(name and 0 <= text.find(name) <= _MOST_BEFORE for name in names)
             if begins and place["id"] not in self.shown:
-                return place
+                return int(number), place
         return None
 
 

@@ -31,6 +31,7 @@ from agent.export.finished import (
     by_mention,
     checked_sentences,
     column_title,
+    column_widths,
     credit,
     numbered_sources,
     place_cell,
@@ -40,7 +41,7 @@ from agent.export.finished import (
     without_notice,
     without_title,
 )
-from agent.export.markdown import answer_parser
+from agent.export.markdown import answer_parser, cell_text
 from agent.export.place_cards import CARD, Card, PlaceCards
 from agent.export.svg_map import Pin, drawn_pins, stops_of
 from agent.export.word_map import png_file, svg_file
@@ -54,7 +55,12 @@ _FONTS: Mapping[str, tuple[str, str]] = {
 }
 """Of East Asian characters, whose forms differ; a system without the font takes its own."""
 _SMALL = Pt(9)
-_A4, _MAP_WIDTH = (Mm(210), Mm(297)), Mm(145)
+_A4, _MARGIN = (Mm(210), Mm(297)), Mm(25)
+_MAP_WIDTH = _TEXT_WIDTH = Mm(160)
+_BODY, _CELL_PADDING = 11, 12
+"""Points of the text, and of what is left and right of it in a cell."""
+_SHORT_TABLE = 12
+"""Rows of a table that stays on one page."""
 _SVG = (
     '<a:extLst xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main">'
     '<a:ext uri="{{96DAC541-7B7A-43D3-8B79-37D633B846F1}}"><asvg:svgBlip '
@@ -104,6 +110,7 @@ class _Writer:
             about.created = about.modified = datetime.datetime.fromisoformat(answer.generated_at)
         section = self._document.sections[0]
         section.page_width, section.page_height = _A4
+        section.left_margin = section.right_margin = _MARGIN
         footer = section.footer.paragraphs[0]
         footer.add_run(f"{say('export.made_by', self._language)} · ").font.size = _SMALL
         _add_page_number(footer)
@@ -160,7 +167,7 @@ class _Writer:
              *(place_cell(key, place, places, self._language) for key in keys)]
             for place in places
         ]  # fmt: skip
-        for row, cells in enumerate(self._table_cells(len(rows), len(titles))):
+        for row, cells in enumerate(self._table_cells(rows)):
             for column, paragraph in enumerate(cells):
                 url = open_url(places[row - 1]["url"]) if row and column == 1 else None
                 self._add_text(paragraph, rows[row][column], url=url, bold=not row)
@@ -185,8 +192,7 @@ class _Writer:
     def _card(self, card: Card, style: str) -> None:
         """Add a place's card: its name, then what is known of it, in small print."""
         paragraph = self._document.add_paragraph(style=style)
-        self._add_text(paragraph, f"[{card.number}]", cited=str(card.number), bold=True)
-        paragraph.add_run(" ")
+        paragraph.add_run(f"{card.number}. ").bold = True
         self._add_text(paragraph, card.name, url=open_url(card.url), bold=True)
         if card.local:
             paragraph.add_run(f" {valid_text(card.local)}").font.size = _SMALL
@@ -258,20 +264,31 @@ class _Writer:
 
     def _table(self, node: SyntaxTreeNode) -> None:
         rows = [row for part in node.children for row in part.children]
-        columns = len(rows[0].children)
-        for row, cells in zip(rows, self._table_cells(len(rows), columns), strict=True):
+        texts = [[cell_text(cell) for cell in row.children] for row in rows]
+        for row, cells in zip(rows, self._table_cells(texts), strict=True):
             for cell, paragraph in zip(row.children, cells, strict=False):
                 self._inline(paragraph, cell, bold=row is rows[0])
 
-    def _table_cells(self, rows: int, columns: int) -> Iterator[list[Paragraph]]:
-        """Add a table and yield the paragraphs of its rows; its head is repeated on each page."""
-        table = self._document.add_table(rows, columns, style="Table Grid")
+    def _table_cells(self, texts: Sequence[Sequence[str]]) -> Iterator[list[Paragraph]]:
+        """Add a table for these texts and yield the paragraphs of its rows.
+
+        Its head is repeated on each page; a short one stays on one page, and no row is parted.
+        """
+        table = self._document.add_table(len(texts), len(texts[0]), style="Table Grid")
+        widths = column_widths(texts, _TEXT_WIDTH.pt, wide=_BODY, padding=_CELL_PADDING)
+        for column, width in zip(table.columns, widths, strict=True):
+            column.width = Pt(width)
+        last = len(texts) - 1
         for number, row in enumerate(table.rows):
             breathe()
+            properties = row._tr.get_or_add_trPr()
+            properties.append(OxmlElement("w:cantSplit"))
             if not number:
-                row._tr.get_or_add_trPr().append(OxmlElement("w:tblHeader"))
-            for cell in row.cells:
-                cell.paragraphs[0].paragraph_format.keep_with_next = not number
+                properties.append(OxmlElement("w:tblHeader"))
+            stays = not number or (len(texts) <= _SHORT_TABLE and number < last)
+            for cell, width in zip(row.cells, widths, strict=True):
+                cell.width = Pt(width)
+                cell.paragraphs[0].paragraph_format.keep_with_next = stays
             yield [cell.paragraphs[0] for cell in row.cells]
         self._document.add_paragraph()
 
@@ -357,6 +374,9 @@ def _set_fonts(document: Any, answer: FinishedAnswer) -> None:
             fonts.attrib.pop(qn(theme), None)
         fonts.set(qn("w:eastAsia"), font)
         fonts.set(qn("w:cs"), "Arial")
+    # What stands beside the answer is small and grey, as on the page.
+    document.styles["Caption"].font.bold = False
+    document.styles["Caption"].font.color.rgb = _GREY
     for language in document.styles.element.iter(qn("w:lang")):
         language.set(qn("w:eastAsia"), tag)
 

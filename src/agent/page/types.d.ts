@@ -116,6 +116,8 @@ interface Place extends Located {
   name_pinyin?: string;
   category_en?: string;
   open_time_en?: string;
+  /** The same in the language of an answer that has `words`. */
+  hours?: string;
   district: string | null;
   district_en?: string;
   distance_m: number | null;
@@ -137,7 +139,7 @@ interface Place extends Located {
   zone?: string;
   opening?: { days: number[]; start: number; end: number }[];
   mentioned: boolean;
-  /** In the list, on the map and in the text; older answers have none. */
+  /** In the list, on the map and on its card; older answers have none. */
   number?: number;
   fetched_at: string;
 }

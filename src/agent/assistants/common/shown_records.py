@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from operator import itemgetter
 
@@ -13,17 +13,18 @@ from agent.evidence.kinds import (
     kinds_searched,
 )
 from agent.evidence.language import days_named
-from agent.evidence.mentions import mentioned, source_ids
+from agent.evidence.mentions import in_list_order, list_numbers, mentioned, source_ids
 from agent.evidence.records import (
     district_in_english,
     forecast_in_english,
+    hours_text,
     with_days_asked,
     with_pinyin,
 )
 from agent.evidence.types import Anchor, Distance, Place, PlaceKind, Route, Source, Weather
 from agent.evidence.zones import CHINA, day_there, zone_named
 from agent.state import Turn
-from agent.texts import Language, is_chinese
+from agent.texts import OF_ANSWERS, Language, is_chinese
 
 _NO_KINDS = set[PlaceKind | None]()
 _BESIDE_M = 2000
@@ -34,10 +35,14 @@ async def listed(
     places: list[Place], used: list[Source], text: str, language: Language, *, first: Sequence[str]
 ) -> list[Place]:
     """Return the places as the message carries them: in English pinyin, too."""
-    in_order = numbered(_with_mentions(places, used, text, first), used)
+    written = {} if first else list_numbers(places, text)
+    in_order = numbered(_with_mentions(places, used, text, first), written)
     if not in_order or is_chinese(language):
         return in_order
-    return await asyncio.to_thread(with_pinyin, in_order)
+    sounded = await asyncio.to_thread(with_pinyin, in_order)
+    if language not in OF_ANSWERS:
+        return sounded
+    return [Place(**{**p, "hours": h}) if (h := hours_text(p, language)) else p for p in sounded]
 
 
 async def forecasts_of(weather: Sequence[Weather], turn: Turn) -> list[Weather]:
@@ -86,7 +91,7 @@ async def ways_of(routes: Sequence[Route], language: Language) -> list[Route]:
 def _with_mentions(
     places: list[Place], used: list[Source], text: str, first: Sequence[str]
 ) -> list[Place]:
-    """Return the places with those marked that the answer names or cites: first, by its numbers.
+    """Return the places with those marked that the answer names or cites: first, as it lists them.
 
     Those with the ids of `first` come before them. Of the others none stays that nobody asked for.
     """
@@ -102,7 +107,9 @@ def _with_mentions(
         return not is_mentioned, leads, min(cited, default=last), named.get(place["id"], 0)
 
     marked = [Place(**{**p, "mentioned": not order(p)[0]}) for p in sorted(places, key=order)]
-    return [p for p in marked if p["mentioned"] or not _is_unasked(p)]
+    named_first = [p for p in marked if p["mentioned"]]
+    others = [p for p in marked if not (p["mentioned"] or _is_unasked(p))]
+    return [*(named_first if first else in_list_order(named_first, text)), *others]
 
 
 def _is_unasked(place: Place) -> bool:
@@ -112,14 +119,14 @@ def _is_unasked(place: Place) -> bool:
     return other or is_of_no_kind_searched(place)
 
 
-def numbered(places: Sequence[Place], used: Sequence[Source]) -> list[Place]:
-    """Return the places with the numbers of their sources; those without one go on from there."""
-    cited = {source["id"]: source.get("number") or 0 for source in used}
-    further = itertools.count(max(cited.values(), default=0) + 1)
-    return [
-        Place(**{**place, "number": cited.pop(place["source"], 0) or next(further)})
-        for place in places
-    ]
+def numbered(places: Sequence[Place], written: Mapping[str, tuple[int, str]]) -> list[Place]:
+    """Return the places with the numbers of their pins, cards and rows, from 1.
+
+    An answer's own numbers, as `list_numbers` tells them, hold where one list has them.
+    """
+    own = {id: number for id, (number, heading) in written.items() if not heading}
+    further = itertools.count(max(own.values(), default=0) + 1)
+    return [Place(**{**p, "number": own.get(p["id"]) or next(further)}) for p in places]
 
 
 def distinct_places(places: Sequence[Place]) -> list[Place]:

@@ -41,7 +41,7 @@ from agent.core.faults import await_or_else, or_else
 from agent.core.processor import compute
 from agent.core.progress import event
 from agent.core.telemetry import STEP, RunEnd, tell_end
-from agent.evidence.mentions import in_list_order, list_numbers, stop_numbers
+from agent.evidence.mentions import list_numbers, stop_numbers
 from agent.evidence.records import (
     attribution,
 )
@@ -204,11 +204,10 @@ async def _closing(
 
     messages = cast(Mapping[str, Any], state).get("messages", [])
     earlier = or_else("earlier answers", lambda: lightened(messages), list[AIMessage])
-    as_listed = or_else("the list", lambda: in_list_order(places, checked.text), lambda: places)
     numbers = stop_numbers(parts.order) or or_else(
         "its numbers", lambda: list_numbers(places, checked.text), dict[str, tuple[int, str]]
     )
-    previous = _carried(draft, parts, cited, as_listed, numbers=numbers, answer=message.id or "")
+    previous = _carried(draft, parts, cited, places, numbers=numbers, answer=message.id or "")
     return Closing(
         messages=[*earlier, message],
         sources_gathered=replaced(_with_numbers(_gathered(draft, cited), cited)),

@@ -18,13 +18,15 @@ const FIELDS = textsOf("page.place_card.fields");
 
 /**
  * Makes the card of a place.
- * @param {{place: Place, number: number, sources: Source[], photos: boolean, id: string,
- *   bullet?: HTMLElement, spoken: Spoken}} shown `id`: the panel's, unique in the document; `bullet` becomes
- *   the card
+ * @param {{place: Place, number: number, cited?: number, sources: Source[], photos: boolean, id: string,
+ *   bullet?: HTMLElement, spoken: Spoken}} shown `cited`: the number of its record among the sources; `id`: the
+ *   panel's, unique in the document; `bullet` becomes the card
  * @param {{onChoose(): void, onSource: OnSource}} listeners
  * @returns {PlaceCard}
  */
-export function placeCard({ place, number, sources, photos, id, bullet, spoken }, { onChoose, onSource }) {
+export function placeCard(
+  { place, number, cited, sources, photos, id, bullet, spoken }, { onChoose, onSource },
+) {
   const panel = el("div", { class: "place-more", id, hidden: true });
   const button = el("button",
     { type: "button", class: "place-line", "aria-expanded": "false", "aria-controls": id, onclick: onChoose },
@@ -33,7 +35,7 @@ export function placeCard({ place, number, sources, photos, id, bullet, spoken }
   const node = bullet ?? el("li", { value: number });
   node.classList.add("place", ...(place.mentioned ? [] : ["faint"]));
   node.dataset.placeId = place.id;
-  fill(node, button, bullet && remark(bullet, place, number), panel);
+  fill(node, button, bullet && remark(bullet, place, cited), panel);
   return {
     node,
     expand(open) {
@@ -65,9 +67,9 @@ function ticks(place) {
  * Returns what a bullet says besides the card's own lines, null where that is nothing.
  * @param {HTMLElement} bullet
  * @param {Place} place
- * @param {number} number the citation of its record, which is the card's
+ * @param {number|undefined} cited of its record, which the card tells
  */
-function remark(bullet, place, number) {
+function remark(bullet, place, cited) {
   const box = el("div", { class: "place-said" }, ...bullet.childNodes);
   const texts = textsIn(box);
   const signs = texts.map((text) => {
@@ -87,10 +89,10 @@ function remark(bullet, place, number) {
   for (const empty of box.querySelectorAll("strong:empty, .told:empty, .figure:empty")) empty.remove();
   const [first] = textsIn(box);
   if (first) first.data = first.data.replace(/^[\s,，:：;；·.。]+/u, "");
-  // The card's own number stands for a citation that is left alone.
+  // The card itself stands for a citation of its record that is left alone.
   const cites = /** @type {HTMLElement[]} */ ([...box.querySelectorAll("a.cite")]);
   const isAlone = !/\p{L}/u.test(box.textContent)
-    && cites.every(({ dataset: { sourceNumber } }) => sourceNumber === String(number));
+    && cites.every(({ dataset: { sourceNumber } }) => sourceNumber === String(cited));
   return isAlone ? null : box;
 }
 
@@ -144,7 +146,7 @@ const sayIn = (spoken) => (key, values) => text(`page.place_card.${key}`, spoken
  * Tells the hours in the reader's language where the record has them so.
  * @param {Place} place @param {Spoken} spoken
  */
-const hours = (place, spoken) => (spoken !== "zh" && place.open_time_en) || place.open_time;
+const hours = (place, spoken) => place.hours ?? ((spoken !== "zh" && place.open_time_en) || place.open_time);
 
 /**
  * @param {Place} place

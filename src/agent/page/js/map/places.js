@@ -80,9 +80,11 @@ export class PlacesView {
     const listed = [];
     for (const [index, place] of places.entries()) {
       const number = place.number ?? index + 1;
-      const bullet = bullets.find((each) => !each.dataset.placeId && tellsOf(each, place, number));
+      const at = sources.findIndex((source) => source.id === place.source);
+      const cited = at < 0 ? undefined : sources[at].number ?? at + 1;
+      const bullet = bullets.find((each) => !each.dataset.placeId && tellsOf(each, place, cited));
       const id = `${this.#prefix}-${number}`;
-      const shown = { place, number, sources, photos: this.#photos, id, bullet, spoken };
+      const shown = { place, number, cited, sources, photos: this.#photos, id, bullet, spoken };
       this.#cards.set(place.id, placeCard(shown, {
         onChoose: () => this.#choose(place.id),
         onSource: (event, source) => this.#showSource(event, source),
@@ -133,13 +135,13 @@ export class PlacesView {
  * and cites its record.
  * @param {Element} bullet
  * @param {Place} place
- * @param {number} number
+ * @param {number|undefined} cited
  */
-function tellsOf(bullet, { name, name_en: english }, number) {
+function tellsOf(bullet, { name, name_en: english }, cited) {
   const begins = [name.replace(/[(（].*/u, ""), english].filter((each) => each !== undefined)
     .map((each) => bullet.textContent.indexOf(each)).filter((index) => index >= 0);
   const at = Math.min(...begins);
-  const isCited = bullet.querySelector(`a.cite[data-source-number="${number}"]`) !== null;
+  const isCited = bullet.querySelector(`a.cite[data-source-number="${cited}"]`) !== null;
   return at <= MOST_BEFORE_NAME && isCited;
 }
 

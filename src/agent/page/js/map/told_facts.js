@@ -54,14 +54,15 @@ export function toldParts(text, place, name) {
  */
 function isTold(clause, place) {
   const far = metres(place.distance_m).replace(/[\s,]/g, ""), stars = rating(place);
-  const hours = plain(`${place.open_time ?? ""} ${place.open_time_en ?? ""}`);
+  const told = [place.open_time, place.open_time_en, place.hours].filter((each) => each != null);
+  const hours = plain(told.join(" "));
   let count = 0;
   /** @param {boolean} same @param {string} found */
   const taken = (same, found) => {
     if (same) count += 1;
     return same ? "" : found;
   };
-  const rest = [place.open_time, place.open_time_en].filter((each) => each !== null && each !== undefined)
+  const rest = told
     .reduce((words, each) => words.replace(each, (found) => taken(true, found)), clause)
     .replace(HOURS, (found) => taken(hours.includes(plain(found)), found))
     .replace(LENGTH, (found, figure, unit) =>
