@@ -34,7 +34,7 @@ from agent.evidence.types import (
 )
 from agent.runs.run_log import Wish
 from agent.texts import Language
-from agent.texts.languages import language_name, language_of_answer, language_of_setting
+from agent.texts.languages import language_name
 
 
 def extend(old: list[Any] | None, new: Any) -> list[Any]:
@@ -167,14 +167,6 @@ class Turn(TypedDict):
 def answer_language(turn: Turn) -> str:
     """Return how prompts name the language that this turn's reader is written to in."""
     return turn.get("answer_language") or language_name(turn["language"])
-
-
-def in_language(turn: Turn, tag: str) -> Turn:
-    """Return the turn with its answer in the language of a tag."""
-    read = Turn(**{**turn, "answer_language": language_name(tag)})
-    read["language"] = language_of_setting(tag, turn["question"])
-    read["reader"] = language_of_answer(tag, turn["question"])
-    return read
 
 
 def reader_language(turn: Turn) -> Language:
@@ -577,11 +569,9 @@ class PlannedDay(BaseModel):
     changes: list[PlannedChange] = Field(default_factory=list)
 
 
-def _joined(value: object) -> str:
-    return " ".join(map(str, value)) if isinstance(value, list) else str(value or "")
-
-
-Names = Annotated[str, BeforeValidator(_joined)]
+Names = Annotated[
+    str, BeforeValidator(lambda v: " ".join(map(str, v)) if isinstance(v, list) else str(v or ""))
+]
 """Words that a model may write as a list."""
 
 

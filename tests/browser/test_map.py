@@ -160,11 +160,12 @@ _LISTED = """async (outing) => {
   const main = document.querySelector('script[type="module"][src*="/js/main"]').src;
   const { PlacesView } = await import(new URL("./map/places.js", main));
   const body = document.createElement("ul");
-  body.innerHTML = '<li>国家博物馆：周一闭馆 <a class="cite" data-source-number="1">1</a></li>';
+  body.innerHTML = '<li>国家博物馆：周一闭馆 <a class="cite" data-source-number="2">2</a></li>';
   const view = new PlacesView({ photos: false }, body, { onSelect() {} });
-  const places = [{ id: "m", name: "国家博物馆", number: 1, mentioned: true, sources: [],
+  const places = [{ id: "m", name: "国家博物馆", number: 1, mentioned: true, source: "a",
     fetched_at: "2026-11-21T09:00:00+00:00", wgs84: { lng: 116.4, lat: 39.9 } }];
-  view.update({ answer: { places, sources: [], outing } });
+  const sources = [{ id: "w", number: 1 }, { id: "a", number: 2, title: "国家博物馆" }];
+  view.update({ answer: { places, sources, outing } });
   return [body.querySelectorAll(".place").length, view.node.querySelectorAll(".place").length];
 }"""
 

@@ -12,13 +12,14 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
 from agent.assistants.common.services import Services
+from agent.assistants.common.turn import in_language
 from agent.configuration import Configuration
 from agent.core.errors import AgentError, StoreFailed
 from agent.evidence.types import Constraints
 from agent.export.markdown import escape_markdown
 from agent.prompts import render
 from agent.runs.person import NOBODY, Person
-from agent.state import Names, Turn, in_language
+from agent.state import Names, Turn
 from agent.texts import Language, say, table
 
 log = logging.getLogger(__name__)

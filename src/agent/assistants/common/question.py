@@ -13,6 +13,7 @@ from agent.assistants.common.map_tasks import lost_place, map_task, plan_queries
 from agent.assistants.common.own_documents import asks_for_no_others
 from agent.assistants.common.preferences import used_of
 from agent.assistants.common.previous import listed_last
+from agent.assistants.common.turn import in_language
 from agent.configuration import Configuration
 from agent.evidence.constraints import valid_constraints
 from agent.evidence.geo import parse_lnglat
@@ -35,7 +36,6 @@ from agent.state import (
     SearchQueryList,
     Turn,
     WrittenQuery,
-    in_language,
     reader_language,
 )
 from agent.texts.languages import TAG, language_of_answer, may_be

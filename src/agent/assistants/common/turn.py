@@ -95,6 +95,14 @@ async def open_turn(
     )
 
 
+def in_language(turn: Turn, tag: str) -> Turn:
+    """Return the turn with its answer in the language of a tag."""
+    read = Turn(**{**turn, "answer_language": language_name(tag)})
+    read["language"] = language_of_setting(tag, turn["question"])
+    read["reader"] = language_of_answer(tag, turn["question"])
+    return read
+
+
 def in_china(turn: Turn) -> Turn:
     """Return a turn that the map of China is asked in, on the clock there.
 

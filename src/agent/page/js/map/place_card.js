@@ -19,7 +19,7 @@ const FIELDS = textsOf("page.place_card.fields");
 /**
  * Makes the card of a place.
  * @param {{place: Place, number: number, cited?: number, sources: Source[], photos: boolean, id: string,
- *   bullet?: HTMLElement, spoken: Spoken}} shown `cited`: the number of its record among the sources; `id`: the
+ *   bullet?: HTMLElement, spoken: Spoken}} shown `cited`: by which the answer cites its record; `id`: the
  *   panel's, unique in the document; `bullet` becomes the card
  * @param {{onChoose(): void, onSource: OnSource}} listeners
  * @returns {PlaceCard}
