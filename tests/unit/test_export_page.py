@@ -218,7 +218,7 @@ def test_the_markdown_document_is_complete() -> None:
     assert "\n\n".join(ANSWER.split("\n\n")[1:]) in written
     assert written.splitlines()[2] == "2026-11-21 19:41（北京时间） · 示例数据，不是实时结果"
     assert "| [儿童乐园](https://uri.amap.com/marker?poiid=B1) | 220 m | 4.6 |" in written
-    assert "数据 © 高德地图 · 数据时间 2026-11-21 19:40（北京时间）" in written
+    assert "数据 © 高德地图，查询于 2026-11-21 19:40（北京时间）" in written
 
 
 def test_every_export_says_which_demand_a_place_breaks() -> None:
