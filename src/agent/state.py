@@ -572,7 +572,6 @@ class PlannedDay(BaseModel):
 Names = Annotated[
     str, BeforeValidator(lambda v: " ".join(map(str, v)) if isinstance(v, list) else str(v or ""))
 ]
-"""Words that a model may write as a list."""
 
 
 class SearchQueryList(BaseModel):

@@ -173,7 +173,8 @@ def test_a_terminal_says_each_place_once_with_its_number() -> None:
     park = source(1, "https://uri.amap.com/marker?poiid=B1", "[示例] 儿童乐园")
     page = source(2, title="儿童乐园的介绍")
     listed = [f"{s['number']}. [{s['title'].strip('[]')}]({s['url']})" for s in (park, page)]
-    text = "\n".join(["去儿童乐园[1]。", "", "数据 © 高德地图，查询于 19:40", "", "**来源**", "", *listed])
+    credited = "数据 © 高德地图，查询于 19:40"
+    text = "\n".join(["去儿童乐园[1]。", "", credited, "", "**来源**", "", *listed])
     shown = pretty(outcome(text, sources=[park, page], places=[place(1, source=park["id"])]))
     assert "[1] 儿童乐园" in shown
     assert "示例] 儿童乐园" not in shown
