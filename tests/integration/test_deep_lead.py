@@ -207,7 +207,7 @@ async def test_a_report_shows_all_lines_of_a_calculation_that_it_cites() -> None
         state = await research(lab)
     text = str(answer_of(state).text)
     body = strip_references(text)
-    assert "**[1]\n\n```\n417 × 3 = 1251 元\n417*3*2 = 2502 元\n```" in body
+    assert "**[1]\n\n- 417 × 3 = 1251 元\n- 417\\*3\\*2 = 2502 元" in body
     assert body.count(f"**{say('deep_research.calculated', 'zh')}**") == 1
     assert "1668" not in text, "what is not cited is not shown"
 
@@ -230,7 +230,7 @@ async def test_a_sum_that_the_report_works_out_itself_is_not_shown_again_below_i
         )
         async with deep_laboratory(llm, web=Web(long_page)) as lab:
             shown[mark] = str(answer_of(await research(lab)).text)
-    block = "```\n六次：417 × 6 = 2502 元\n```"
+    block = "- 六次：417 × 6 = 2502 元"
     assert f"**[2]\n\n{block}" in shown["[^c0-0]"]
     assert f"2. 两次{say('punctuation.comma', 'zh')}六次 — 计算" in shown["[^c0-0]"]
     assert f"**\n\n{block}" in shown[""], "what the text tells is shown, marked or not"

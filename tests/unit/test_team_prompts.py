@@ -8,6 +8,7 @@ import pytest
 from langchain_core.messages.tool import tool_call
 
 from agent.assistants.common.conversation import prompt_tokens
+from agent.assistants.common.tool_results import rounded
 from agent.assistants.common.toolbox import map_call_text
 from agent.assistants.team_answer.analyze import (
     Analyzed,
@@ -25,7 +26,7 @@ from agent.assistants.team_answer.format_answer import (
 from agent.assistants.team_answer.settlement import settled
 from agent.assistants.team_answer.state import TeamConfiguration, TeamState, ToolEvidence
 from agent.assistants.team_answer.synthesize import likely, settle_prompt
-from agent.assistants.team_answer.tools import calculation_numbers, known_positions, rounded
+from agent.assistants.team_answer.tools import calculation_numbers, known_positions
 from agent.assistants.team_answer.verdict import GivenVerdict, Settled
 from agent.assistants.team_answer.verified import (
     is_quoted,

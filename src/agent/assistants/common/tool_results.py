@@ -1,6 +1,7 @@
 """Show a model what its calls have brought: hits with the words of pages, output of programs."""
 
 from collections.abc import Sequence
+from decimal import Context, Decimal
 
 from agent.assistants.common.search import (
     SearchResult,
@@ -10,6 +11,7 @@ from agent.assistants.common.search import (
     told_once,
 )
 from agent.assistants.common.workspace import Item, choose
+from agent.core.patterns import Linear
 from agent.core.strings import cut_at_break, cut_to_shares, cut_to_tokens, valid_text
 from agent.evidence.markdown import link_url
 from agent.prompts import fence
@@ -84,3 +86,28 @@ def code_text(result: CodeResult, language: Language) -> str:
 def short(text: str) -> str:
     """Return one line of at most 80 characters, cut between clauses or words."""
     return cut_at_break(" ".join(text.split()), _LINE)
+
+
+_WORD = Linear(r"-?[0-9A-Za-z_.]+")
+_FLOAT = Linear(r"-?(?:0|[1-9][0-9]{0,11})\.[0-9]+")
+_DIGITS, _FLOAT_DIGITS = 12, range(15, 19)
+
+
+def rounded(text: str) -> str:
+    """Return a program's result as a reader has it: -6.4, not -6.3999…; 235000, not 235000.0.
+
+    Binary fractions have 12 significant digits; numbers with more were printed on purpose.
+    """
+    return _WORD.sub(lambda match: _rounded(match[0]), text)
+
+
+def _rounded(number: str) -> str:
+    if not _FLOAT.fullmatch(number):
+        return number
+    if number.endswith(".0"):
+        return number.removesuffix(".0")
+    value = Decimal(number)
+    if len(value.as_tuple().digits) not in _FLOAT_DIGITS:
+        return number
+    plain = format(Context(prec=_DIGITS).create_decimal(number), "f")
+    return plain.rstrip("0").rstrip(".")

@@ -536,13 +536,13 @@ class Toolbox:
         outcome.source_ids = [outcome.calculation["id"]]
 
     def _sums(self, text: str) -> str:
-        """Return a result of one line, or what each of its lines is for: the first is not all."""
+        """Return a result of one line, or what each of its lines is for, where that is short."""
         lines = text.strip().splitlines()
         parted = (line.replace("：", ":").partition(":") for line in lines)
         names = [name.strip() for name, sign, _ in parted if sign and not name[-1:].isdigit()]
-        if len(lines) < 2 or not names:
-            return short(text)
-        return short(say("punctuation.comma", self.language).join(dict.fromkeys(names)))
+        told = say("punctuation.comma", self.language).join(dict.fromkeys(names))
+        title = short(told if len(lines) > 1 and names else text)
+        return say("tools.worked_out", self.language) if title.endswith("…") else title
 
     async def _unfounded(self, program: str) -> list[str]:
         """Return the numbers of a program that stand nowhere and are none of its own results.

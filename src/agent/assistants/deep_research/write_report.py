@@ -23,6 +23,7 @@ from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.rounds import WriterBrief, with_revision, write_in_rounds
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.steering import new_wishes, wish_lines, wished, with_wishes
+from agent.assistants.common.tool_results import rounded
 from agent.assistants.common.toolbox import is_calculation
 from agent.assistants.common.turn import context_limit, own_limit, room_of
 from agent.assistants.common.whole_documents import (
@@ -47,13 +48,12 @@ from agent.core.errors import AgentError
 from agent.core.processor import compute
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens, estimated_tokens
-from agent.evidence.citations import cited_ids
+from agent.evidence.citations import cited_ids, inert
 from agent.evidence.claims.passages import Passage
 from agent.evidence.claims.shown_sums import shown_results
 from agent.evidence.claims.statements import LINKED, statements
 from agent.evidence.figures import figures
 from agent.evidence.geo import distance_m
-from agent.evidence.markdown import fenced
 from agent.evidence.types import Gap, Leg, Place
 from agent.prompts import Raw, element, fence, task_prompt
 from agent.search.hits import beginning, only_known, quotes_by_id
@@ -202,7 +202,7 @@ class _Report:
         told = {figure.value for one in said for figure in figures(one.plain)}
         marks, blocks = "", list[str]()
         for source in filter(is_calculation, self.state.get("sources_gathered", [])):
-            lines = source["quotes"][0].strip().splitlines()
+            lines = rounded(source["quotes"][0]).strip().splitlines()
             results = [{f.value for f in shown_results(statements(one, LINKED))} for one in lines]
             kept = [
                 line
@@ -213,7 +213,11 @@ class _Report:
             if kept and len(lines) > 1:
                 # A line of a mark alone below a block reads like a stray one.
                 marks += f"[^{source['id']}]" if source["id"] in used else ""
-                blocks.append(fenced("\n".join(kept)))
+                blocks.append(
+                    "\n".join(
+                        f"- {inert(line)}".replace("*", "\\*") for line in kept if line.strip()
+                    )
+                )
         head = f"**{say('deep_research.calculated', self.draft.language)}**{marks}"
         whole = "\n\n".join([head, *blocks]) if blocks else ""
         return self.draft.by_code(self.draft.cited(whole))

@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 
 from agent.assistants.common.search import page_row
+from agent.assistants.common.tool_results import rounded
 from agent.assistants.team_answer.state import TeamState, ToolEvidence
-from agent.assistants.team_answer.tools import known_positions, measurement, rounded
+from agent.assistants.team_answer.tools import known_positions, measurement
 from agent.core.strings import cut_to_tokens, estimated_tokens, letters_of
 from agent.evidence.language import SENTENCE_END
 from agent.evidence.records import place_lines, route_lines, weather_lines

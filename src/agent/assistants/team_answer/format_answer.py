@@ -17,6 +17,7 @@ from agent.assistants.common.claims import Checked
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.gaps import ask_or_gap
 from agent.assistants.common.services import GetServices, Services
+from agent.assistants.common.tool_results import rounded
 from agent.assistants.common.turn import context_limit, room_of
 from agent.assistants.common.whole_documents import WholeDocuments
 from agent.assistants.common.writer import MessageParts, refuse_if_all_failed, write_message
@@ -43,7 +44,6 @@ from agent.assistants.team_answer.tools import (
     known_positions,
     map_arguments,
     measurement,
-    rounded,
     searches_saved,
     shown_calculations,
 )

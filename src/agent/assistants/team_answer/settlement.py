@@ -5,9 +5,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from agent.assistants.common.tool_results import rounded
 from agent.assistants.team_answer.evidence_view import known_sources, lookups
 from agent.assistants.team_answer.state import AnswerOutcome, TeamState, ToolEvidence
-from agent.assistants.team_answer.tools import calculation_numbers, rounded
+from agent.assistants.team_answer.tools import calculation_numbers
 from agent.assistants.team_answer.verdict import Settled, without_signals
 from agent.core.strings import split_at
 from agent.evidence.citations import MARKER

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from decimal import Context, Decimal
+from decimal import Decimal
 
 from langchain_core.tools import BaseTool, tool
 
@@ -232,8 +232,6 @@ def _cut_row(line: str, length: int) -> str:
 
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
-_FLOAT = re.compile(r"(?<![\w.])-?(?:0|[1-9]\d{0,11})\.\d+(?![\w.])")
-_DIGITS, _FLOAT_DIGITS = 12, range(15, 19)
 """Significant digits that are shown, and those of a binary fraction that Python prints."""
 
 
@@ -283,22 +281,6 @@ def _is_rounded(one: Decimal, other: Decimal) -> bool:
 def _values(text: str) -> set[Decimal]:
     """Return the numbers of a text: 539.1360 is 539.136."""
     return {Decimal(number).normalize() for number in _NUMBER.findall(text)}
-
-
-def rounded(text: str) -> str:
-    """Return a result with its binary fractions at 12 significant digits: -6.4, not -6.3999….
-
-    Numbers with more digits were printed on purpose, and stay.
-    """
-    return _FLOAT.sub(lambda match: _rounded(match[0]), text)
-
-
-def _rounded(number: str) -> str:
-    value = Decimal(number)
-    if len(value.as_tuple().digits) not in _FLOAT_DIGITS:
-        return number
-    plain = format(Context(prec=_DIGITS).create_decimal(number), "f")
-    return plain.rstrip("0").rstrip(".")
 
 
 _ARGUMENT = re.compile(r"(?<![a-z_])([a-z_]+)=(.*?)(?=, [a-z_]+=|$)")

@@ -7,11 +7,11 @@ its own for what was calculated, after it looked for what would refute it.
 from collections.abc import Sequence
 
 from agent.assistants.common.claims import ClaimCheck
+from agent.assistants.common.tool_results import rounded
 from agent.assistants.team_answer.answer_form import same_answer
 from agent.assistants.team_answer.evidence_view import known_sources, lookups
 from agent.assistants.team_answer.settlement import SynthesizedAnswer, named_ids
 from agent.assistants.team_answer.state import ChatTurn, TeamState
-from agent.assistants.team_answer.tools import rounded
 from agent.assistants.team_answer.verdict import GivenVerdict, says_not_found, says_premise_false
 from agent.evidence.claims.formulas import forms_of, is_plain, is_sum, terms_of, value_of
 from agent.evidence.claims.formulas import values_of as numbers_of
