@@ -96,6 +96,16 @@ async def test_of_towns_of_a_name_the_others_are_told_where_they_are_as_well_kno
     assert (message in [gap["message"] for gap in result.gaps]) is told
 
 
+async def test_a_stop_in_a_town_that_is_called_like_it_is_no_other_town() -> None:
+    stop = {"type": "node", "id": 98, "lat": 52.53, "lon": 13.41,
+            "tags": {"railway": "station", "name": "Seestadt"}}  # fmt: skip
+    async with osm_world([*own_elements(), stop]) as world:
+        task = {"intent": "area", "city": "Seestadt", "place": "Seestadt", "keywords": ["cafe"]}
+        result = await world.result({**task, "city": None})
+    assert result.places
+    assert result.gaps == []
+
+
 async def test_the_city_of_a_place_is_told_where_nobody_named_one(world: World) -> None:
     task = {"intent": "nearby", "place": "Museum of Rivers", "keywords": ["cafe"]}
     message = say("map.city_assumed", "en", city="Seestadt")

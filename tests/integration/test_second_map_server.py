@@ -549,17 +549,17 @@ async def test_a_way_that_was_not_found_takes_no_account_of_nothing(world: World
     assert [gap["code"] for gap in result.gaps] == ["map_place_not_found"]
 
 
-async def test_when_one_wants_to_be_there_is_told_apart_from_what_changes_the_way(
-    world: World,
+@pytest.mark.parametrize("mode", ["walking", "driving"])
+async def test_when_one_wants_to_be_there_is_told_where_traffic_matters_apart_from_the_way(
+    world: World, mode: str
 ) -> None:
-    way = {"intent": "route", "origin": STATION, "destination": "Uferpark"}
-    result = await world.result(
-        {**way, "wishes": ["there by 08:00", "no main road", "leave at 7:30"]}
-    )
-    assert [gap["message"] for gap in result.gaps] == [
-        say("map.unmet", "en", wishes="no main road"),
-        say("map.untimed", "en", wishes="there by 08:00, leave at 7:30"),
-    ]
+    way = {"intent": "route", "origin": STATION, "destination": "Uferpark", "mode": mode}
+    wishes = ["there by 08:00", "no main road", "leave at 7:30"]
+    result = await world.result({**way, "wishes": wishes})
+    told = [gap["message"] for gap in result.gaps]
+    untimed = say("map.untimed", "en", wishes="there by 08:00, leave at 7:30")
+    assert told[0] == say("map.unmet", "en", wishes="no main road")
+    assert told[1:] == ([untimed] if mode == "driving" else [])
 
 
 async def test_a_reader_of_chinese_is_told_an_english_name_where_there_is_no_chinese_one(

@@ -82,8 +82,8 @@ def test_a_car_park_beside_a_lunch_need_not_be_cheap_or_suit_anybody() -> None:
     lunch = record("一坐一忘", cost=95.0, category="云贵菜", open_time=hours)
     assert [verdict["constraint"] for verdict in check(park, demands, "zh")] == ["open_on"]
     assert [place["name"] for place in judged([park, lunch], demands, "zh")] == [
-        "停车场",
         "一坐一忘",
+        "停车场",
     ]
     dear = record("贵", cost=300.0, category="云贵菜", open_time=hours)
     assert judged([dear, park], demands, "zh")[0]["name"] == "停车场"
@@ -482,3 +482,10 @@ def test_what_is_near_a_station_that_was_looked_up_is_said_to_be(
         [verdict] = check(found, Constraints(other=[demand]), "zh")
         assert verdict["verdict"] == expected
         assert station in verdict["text"]
+
+
+def test_what_is_only_beside_what_was_asked_for_stands_behind_it() -> None:
+    park = record("P", category="停车场", keywords=["停车场"])
+    mall = record("M", category="购物中心", keywords=["商场"])
+    order = judged([park, mall], {"kind": "mall", "suits": ["children"]}, "zh")
+    assert [each["name"] for each in order] == ["M", "P"]

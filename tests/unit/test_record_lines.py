@@ -157,6 +157,16 @@ def test_of_two_kinds_asked_for_each_place_says_how_far_the_nearest_of_the_other
     assert with_nearest([park, car_park, café])[0]["further"][0]["origin"] == "a2-0"
 
 
+def test_a_station_of_the_same_search_is_what_its_cafés_are_near_to() -> None:
+    """One search for both told of no café how far the metro is."""
+    café = found("a0-0", "咖啡馆", 120.15)
+    station = Place(**{**found("a0-1", "地铁站", 120.151), "category": "地铁站"})
+    near, itself = with_nearest([café, station])
+    assert near["further"] == [{"origin": "a0-1", "metres": 96, "kind": "station"}]
+    assert with_nearest([café, found("a0-2", "书店", 120.151)])[0] == café
+    assert itself["further"][0]["origin"] == "a0-0"
+
+
 def test_each_place_that_was_shown_before_says_how_far_the_nearest_station_found_now_is() -> None:
     """The fourth café had none: stations were looked for around the others only."""
     cafés = [found(f"p0-{n}", "咖啡馆", 120.15 + n / 1000) for n in range(3)]

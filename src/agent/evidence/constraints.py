@@ -189,7 +189,9 @@ def judged(places: Sequence[Place], constraints: Constraints, language: Language
     checked = [
         Place(**{**place, "verdicts": check(place, constraints, language)}) for place in places
     ]
-    return sorted(checked, key=lambda place: max(_rank(place), _is_beside(place, constraints)))
+    ranked = [(_rank(place), _is_beside(place, constraints), place) for place in checked]
+    order = sorted(ranked, key=lambda each: (max(each[0], each[1]), each[1]))
+    return [place for _, _, place in order]
 
 
 def _is_beside(place: Place, constraints: Constraints) -> bool:

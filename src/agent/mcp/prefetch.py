@@ -41,6 +41,7 @@ _RIDES_M = 5000
 """Up to which a way by bus is shown as one on foot, where there are no timetables."""
 _SAME_TOWN_M = 50_000
 """Within which a place is in the town where the person is."""
+_WITHOUT_TRAFFIC = frozenset({"walking", "bicycling"})
 _WALKABLE_M = 1500
 """Up to which a way is one on foot unless something else is asked for."""
 
@@ -169,11 +170,12 @@ class Prefetch:
         wishes = [*named, *self._task.get("wishes", [])]
         # When to leave for eight is worked out from any way; at what traffic, is not.
         timed = [wish for wish in wishes if any(f.clocks for f in figures(wish))]
+        has_traffic = any(route["mode"] not in _WITHOUT_TRAFFIC for route in self._result.routes)
         joint = say("punctuation.comma", language)
         if self._task.get("by_rules"):
             self._remark("map_unread", say("map.unread", language))
         unmet = [wish for wish in wishes if wish not in timed]
-        for key, told in (("map.unmet", unmet), ("map.untimed", timed)):
+        for key, told in (("map.unmet", unmet), ("map.untimed", timed if has_traffic else [])):
             if told:
                 self._remark("map_unmet", say(key, language, wishes=joint.join(told)))
 

@@ -67,8 +67,12 @@ def gap_lines(
     What a run only did otherwise is left out: a model would copy it into its text. `mapped` says
     whether the map brought anything, `written` whether the lines are for who writes the text.
     """
-    told = ((gap["query"], _content(gap, language, mapped, written=written)) for gap in gaps)
-    lines = (": ".join(filter(None, (query, words))) for query, words in told if words)
+    told = ((gap, _content(gap, language, mapped, written=written)) for gap in gaps)
+    lines = (
+        words if gap["code"] in _SAID_FIRST else ": ".join(filter(None, (gap["query"], words)))
+        for gap, words in told
+        if words
+    )
     return "\n".join(dict.fromkeys(lines))
 
 

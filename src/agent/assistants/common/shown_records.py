@@ -27,6 +27,8 @@ from agent.state import Turn
 from agent.texts import OF_ANSWERS, Language, is_chinese
 
 _NO_KINDS = set[PlaceKind | None]()
+_BESIDE: frozenset[PlaceKind | None] = frozenset({"parking", "station"})
+"""Kinds that are looked for beside others."""
 _BESIDE_M = 2000
 """As far as one looks for a car park or a café beside something else."""
 
@@ -191,6 +193,9 @@ def _sought(places: Sequence[Place]) -> list[_Sought]:
     found = list[_Sought]()
     for place in places:
         its = set[PlaceKind | None]().union(*(kinds[branch] for branch in _branches(place)))
+        # One search for cafés and stations has both: a station is what the cafés are to be near to.
+        own = kinds_searched(place)
+        its = own if own and own <= _BESIDE else its - _BESIDE
         fits = all(v["verdict"] != "violated" for v in place.get("verdicts", []))
         found.append((place, its, fits and not is_of_none(place, its)))
     return found

@@ -183,6 +183,8 @@ class OsmPrefetch(Prefetch):
             row
             for row in rows
             if _same_name(row, first)
+            # The stop in the town that is called like it is no other town.
+            and (row.get("is_area") or row.get("city") != first.get("name"))
             and worth - (finite(row.get("importance")) or 0.0) <= _AS_KNOWN
         ]
         towns = list(dict.fromkeys(town for row in alike if (town := _town(row))))
