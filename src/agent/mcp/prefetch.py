@@ -223,7 +223,8 @@ class Prefetch:
         near, names = self._options.near, {city.removesuffix("市"), city_in_english(city) or city}
         task = self._task
         ends = [task.get("origin"), task.get("destination"), *task.get("via", [])]
-        said = " ".join(filter(None, [self._query, place, *self._records.cities, *ends])).casefold()
+        told = [self._options.question, self._query, place, *self._records.cities, *ends]
+        said = " ".join(filter(None, told)).casefold()
         if landmark_in(place) or any(name.casefold() in said for name in names):
             return True
         shown = {each["city"] for each in self._options.known}

@@ -96,6 +96,8 @@ class MapOptions:
     constraints: Constraints = field(default_factory=Constraints)
     """Demands of a place; further hits are looked up until two break none of them."""
     on_found: OnFound = lambda spots: None
+    question: str = ""
+    """What was asked, which may name a city that the task leaves out."""
     known: Sequence[Place] = ()
     """Places that the person was shown; a name among them is that place, not a namesake."""
 

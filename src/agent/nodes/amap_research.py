@@ -118,6 +118,7 @@ def _branch(
         more=configuration.map_more_details,
         constraints=turn.get("constraints", {}),
         on_found=lambda spots: emit(event("map_found", NODE, id=prefix, spots=spots)),
+        question=turn["question"],
         known=state.get("known", []),
     )
     return _Branch(

@@ -165,7 +165,11 @@ def with_nearest(places: Sequence[Place]) -> list[Place]:
     What fails a demand, or is of another kind than its search was for, is no place to be near to.
     """
     sought = _sought(places)
-    return [_near(place, own, sought) for place, (_, own, _) in zip(places, sought, strict=True)]
+    return [
+        # How far a car park is from each museum stands with the museum.
+        place if own and own <= _BESIDE else _near(place, own, sought)
+        for place, (_, own, _) in zip(places, sought, strict=True)
+    ]
 
 
 def with_found(earlier: Sequence[Place], places: Sequence[Place]) -> list[Place]:
