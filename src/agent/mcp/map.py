@@ -365,7 +365,7 @@ class Maps:
                 gap = Gap(
                     query=query, provider=second.provider, code="map_differs", message=message
                 )
-                result.gaps.append(gap)
+                result.gaps.append(Gap(**{**gap, "concerns": [place["source"]]}))
 
     async def district(self, near: Point, language: Language, *, meter: Meter) -> str:
         """Return the city and district of a position; empty where the map does not know them."""
