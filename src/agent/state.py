@@ -552,8 +552,8 @@ class PlannedConstraints(BaseModel):
 class PlannedChange(BaseModel):
     """What is to change of one stop."""
 
-    stop: str = ""
-    change: str = Field("", description="earlier, later, leave_out, add")
+    stop: str = Field("", description="or lunch, dinner")
+    change: str = Field("", description="earlier, later, leave_out, add, replace")
     time: str | None = None
 
 

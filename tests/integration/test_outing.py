@@ -172,6 +172,32 @@ async def test_a_stop_that_comes_in_is_looked_up_and_the_others_stay(lab: Lab) -
     assert len({*stops(state)} & new) == 1
 
 
+async def test_a_cheaper_lunch_is_looked_up_and_had_at_noon(lab: Lab) -> None:
+    """A change left a stop out, too: the query was dropped, and none was said to be found."""
+    lab = at_noon(lab, "2026-11-25")
+    day = plan(nearby("王府井", "博物馆", "餐厅"), outing={"meals": ["lunch"]}, day="2026-11-28")
+    snacks = {**nearby("王府井", "糕点"), "web": False}
+    change = {"stop": "lunch", "change": "replace", "time": "13:00"}
+    scripted(lab, generate_query=[day])
+    first = await lab.ask("周六在王府井逛一天，吃午饭")
+    had = next(stop for stop in told(first)["outing"]["stops"] if stop.get("meal") == "lunch")
+    sights = [name for name in stops(first) if name != had["name"]]
+    gone = {"stop": sights[0], "change": "leave_out"}
+    scripted(lab, generate_query=[plan(snacks, outing={"changes": [gone, change]})])
+    state = await lab.ask(f"不去{sights[0]}，午饭换便宜的，小吃也行")
+    lunch = next(stop for stop in told(state)["outing"]["stops"] if stop.get("meal") == "lunch")
+    new = {place["name"]: place for place in state["places"]}
+    assert lunch["name"] in new
+    assert new[lunch["name"]]["category"] == "糕饼店"
+    assert "13:00" <= lunch["begins"] <= "13:30"
+    assert {*stops(state)} == {*sights[1:], lunch["name"]}
+    later = plan(outing={"changes": [{"stop": sights[1], "change": "later"}]})
+    scripted(lab, generate_query=[later])
+    again = await lab.ask(f"{sights[1]}晚一点")
+    kept = next(stop for stop in told(again)["outing"]["stops"] if stop.get("meal") == "lunch")
+    assert kept["name"] == lunch["name"]
+
+
 async def test_a_first_day_has_the_shown_places_it_names_and_what_was_looked_up(lab: Lab) -> None:
     """Asked for two of the cafés shown and a museum between, it planned three museums."""
     lab = at_noon(lab, "2026-11-25")

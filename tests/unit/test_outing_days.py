@@ -66,6 +66,13 @@ def test_a_sum_for_nobody_knows_how_many_is_told_by_the_head() -> None:
     assert say("outing.prices", "zh", sum="人均 ¥140", total="600") in told(day)
 
 
+def test_a_day_of_free_stops_is_told_no_sum_of_nothing() -> None:
+    """It read "4 × ¥0 = ¥0"."""
+    free: Any = [{**MUSEUM, "cost": 0.0}, {**PARK, "cost": 0.0}]
+    text = told(Days().ask("四个人500元玩半天", free, constraints={**FOR_FOUR, "total_cost": 500}))
+    assert "¥0" not in text
+
+
 def test_a_better_place_a_hundred_metres_on_comes_before_a_nearer_one() -> None:
     near, better = eatery(1, "近店", rating=4.1), eatery(2, "好店", rating=4.8)
     day = Days().ask("玩一天", [near, better, MUSEUM], outing={"meals": ["lunch"]})

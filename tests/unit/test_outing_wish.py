@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from agent.evidence.outing.text import outing_remarks
-from agent.evidence.outing.wish import settled, valid_day, valid_wish
+from agent.evidence.outing.wish import settled, valid_day, valid_wish, with_found
 from agent.evidence.types import LeftOut, Outing, OutingWish, Stop
 from agent.texts import say
 from tests.support.rows import by_examples
+from tests.unit.test_constraints import record
 
 MORNING = datetime(2026, 11, 23, 8, 10, tzinfo=UTC)
 EVENING = datetime(2026, 11, 23, 18, 0, tzinfo=UTC)
@@ -167,3 +168,18 @@ def test_a_stop_is_known_by_the_map_s_name_too_where_the_plan_has_the_reader_s()
     stop["name"] = "Shanghai Museum"
     change = {"stop": places[0]["name"], "change": "leave_out"}
     assert valid_wish({"changes": [change]}, "", outing, places)["without"][-1] == stop["place"]
+
+
+def test_what_is_found_for_a_meal_is_had_at_its_time_whatever_else_it_is() -> None:
+    """A bakery for lunch at one was planned as an evening's stop."""
+    bakery, diner = record(id="amap:F", category="糕饼店"), record(id="amap:G", category="中餐厅")
+    named = {"stop": "午饭：便宜的小吃", "change": "add", "time": "13:00"}
+    wish = valid_wish({"meals": ["lunch"], "changes": [named]}, "", an_outing(), [])
+    found = with_found(wish, [bakery])
+    assert found["eats"] == {"amap:F": "lunch"}
+    assert found["not_before"] == {"amap:F": "13:00"}
+    assert "incoming" not in found
+    both = {"changes": [{"stop": "湖", "change": "add"}, {"stop": "dinner", "change": "replace"}]}
+    assert with_found(valid_wish(both, "", an_outing(), []), [bakery, diner])["eats"] == {
+        "amap:G": "dinner"
+    }

@@ -143,14 +143,45 @@ def day_of_three() -> Previous:
     return Previous(sources=[], places=[*PLACES, record("湖", id="amap:D")])
 
 
-def test_a_change_of_the_planned_day_searches_nothing() -> None:
+def test_a_change_of_the_planned_day_searches_only_what_was_written_for_it() -> None:
     stops = [{"place": place["id"], "name": place["name"], "begins": "10:00"} for place in PLACES]
     outing: Any = {"wish": {"day": "2026-11-28"}, "stops": stops, "left_out": []}
     previous = Previous(**{**SHOWN, "outing": outing})
     change = {"stop": "公园", "change": "leave_out"}
-    found = read("不去公园", previous, outing={"changes": [change]}, query=[QUERY])
+    found = read("不去公园", previous, outing={"changes": [change]})
     assert found.replans
+    assert found.queries == []
     assert found.outing == {**found.outing, "day": "2026-11-28", "without": ["amap:B"]}  # type: ignore[dict-item]
+    cheaper = read("不去公园，换家咖啡馆", previous, outing={"changes": [change]}, query=[QUERY])
+    assert cheaper.replans == found.replans
+    assert [query["query"] for query in cheaper.queries] == [QUERY["query"]]
+
+
+@pytest.mark.parametrize(
+    ("change", "keyword", "wish"),
+    [
+        ({"stop": "公园", "change": "replace"}, "公园", {"incoming": [{}], "without": ["amap:B"]}),
+        (
+            {"stop": "lunch", "change": "replace"}, "中餐厅",
+            {"incoming": [{"meal": "lunch"}], "without": ["amap:A"]},
+        ),
+        (
+            {"stop": "dinner", "change": "add", "time": "18:30"}, "餐厅",
+            {"incoming": [{"time": "18:30", "meal": "dinner"}]},
+        ),
+    ],
+)  # fmt: skip
+def test_what_replaces_a_stop_or_a_meal_is_looked_up(change: Any, keyword: str, wish: Any) -> None:
+    told = day_of(*THREE[:3])
+    kinds = {"amap:A": "中餐厅(综合)", "amap:B": "公园"}
+    places: Any = [{**p, "category": kinds.get(p["id"], "")} for p in told["places"]]
+    outing: Any = {**told["outing"]}
+    outing["stops"] = [{**outing["stops"][0], "meal": "lunch"}, *outing["stops"][1:]]
+    previous = Previous(**{**told, "places": places, "outing": outing})
+    found = read("换一个", previous, outing={"changes": [change]})
+    assert found.replans == ["amap:A", "amap:B", "amap:C"]
+    assert [query["map"]["keywords"] for query in found.queries if query["map"]] == [[keyword]]
+    assert {field: value for field, value in (found.outing or {}).items() if value} == wish
 
 
 THREE = [*PLACES, record("钟楼", id="amap:C"), record("湖", id="amap:D")]

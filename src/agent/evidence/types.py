@@ -256,6 +256,14 @@ class Leg(TypedDict):
     """What a ride goes by, as far as the map names it."""
 
 
+class Incoming(TypedDict, total=False):
+    """Hold what was said of a stop that has to be found first."""
+
+    time: str
+    meal: Literal["lunch", "dinner"]
+    """That is to be had there, whatever else the place is."""
+
+
 class OutingWish(TypedDict, total=False):
     """Hold what a person wants of an outing; times are `HH:MM`, 24 hours, places' keys are ids."""
 
@@ -268,6 +276,10 @@ class OutingWish(TypedDict, total=False):
     not_after: dict[str, str]
     without: list[str]
     """Places that are not wanted."""
+    incoming: list[Incoming]
+    """Stops that are looked up for it; none any more once it is planned."""
+    eats: dict[str, Literal["lunch", "dinner"]]
+    """The meals that were given a place."""
     unknown: list[str]
     """What was to be changed and is no stop that anybody knows."""
     meals: list[Literal["lunch", "dinner"]]

@@ -29,7 +29,7 @@ from agent.evidence.outing.plan import (
     sorted_out,
     used_legs,
 )
-from agent.evidence.outing.wish import settled
+from agent.evidence.outing.wish import settled, with_found
 from agent.evidence.records import with_pinyin
 from agent.evidence.types import Gap, LeftOut, Leg, Outing, OutingWish, Place
 from agent.evidence.zones import CHINA, zone_of
@@ -57,7 +57,10 @@ async def plan_outing(
     again = [place for place in earlier if place["id"] in turn.get("replans", [])]
     known = [*again, *state.get("places", [])]
     wish, zone = await asyncio.to_thread(_wish, turn, known, services.now())
-    places = _candidates(state, again, wish)
+    found = _found(state, again, wish)
+    wish = with_found(wish, found if again else [])
+    demands, language = turn.get("constraints", {}), reader_language(turn)
+    places = [place for place in judged([*again, *found], demands, language) if is_stop(place)]
     if not is_chinese(turn["language"]):
         places = await asyncio.to_thread(with_pinyin, places)
     turn = Turn(**{**turn, "outing": wish})
@@ -88,17 +91,20 @@ def _wish(turn: Turn, places: Sequence[Place], now: datetime) -> tuple[OutingWis
     return settled(wish, now.astimezone(zone), not_on), zone
 
 
-def _candidates(state: OverallState, again: Sequence[Place], wish: OutingWish) -> list[Place]:
-    """Return the places that are worth a stop: of earlier turns `again`, else those of this one."""
+def _found(state: OverallState, again: Sequence[Place], wish: OutingWish) -> list[Place]:
+    """Return what this turn found for a day; beside the places `again` of earlier turns the best.
+
+    That is one of each query.
+    """
     demands, language = state["turn"].get("constraints", {}), reader_language(state["turn"])
     places, ids = distinct_places(state.get("places", [])), {place["id"] for place in again}
-    if again:
-        found = [place for place in places if place["id"] not in ids and is_stop(place)]
-        found = judged(found, demands, language)
-        _, against = sorted_out(found, Aim(wish, language))
-        shut = {left["place"] for left in against if left["reason"] in ("closed", "hours")}
-        places = [*again, *coming_in(found, again, shut)[: len(state["query_list"])]]
-    return [place for place in judged(places, demands, language) if is_stop(place)]
+    if not again:
+        return places
+    found = [place for place in places if place["id"] not in ids and is_stop(place)]
+    found = judged(found, demands, language)
+    _, against = sorted_out(found, Aim(wish, language))
+    shut = {left["place"] for left in against if left["reason"] in ("closed", "hours")}
+    return coming_in(found, again, shut)[: len(state["query_list"])]
 
 
 def coming_in(

@@ -23,7 +23,8 @@ from agent.evidence.kinds import kind_searched
 from agent.evidence.language import fold
 from agent.evidence.mentions import mentioned, places_of
 from agent.evidence.outing.plan import is_stop
-from agent.evidence.outing.wish import meant_by, valid_day, valid_wish
+from agent.evidence.outing.schedule import MEALS
+from agent.evidence.outing.wish import is_looked_up, meant_by, valid_day, valid_wish
 from agent.evidence.queries import clean_text, drop_seen, is_visible, shares_nothing
 from agent.evidence.types import Constraints, OutingWish, Query
 from agent.evidence.unsearched import courtesy_of, is_courtesy, may_be_courtesy, may_be_sum
@@ -45,6 +46,8 @@ _PRICED = {"max_cost", "min_cost", "total_cost", "min_rating"}
 """Demands of prices and ratings: only the map of China has these."""
 _LEAST_PLACES = 2
 """That a day is made of."""
+_A_MEAL = "餐厅"
+"""What is looked for where it is had, if nobody says more."""
 
 
 @dataclass(frozen=True)
@@ -96,15 +99,13 @@ def asked(
     outing, replans = _outing(
         written, previous, configuration, any_query=bool(queries), is_moved=is_moved
     )
-    added = _unknown_stops(written, previous) if replans else []
-    if added and not queries:
-        queries = plan_queries(_looked_for(added, previous), configuration, turn["near"])
+    if replans and not queries:
+        missing = _looked_for(written, previous)
+        queries = plan_queries(missing, configuration, turn["near"])
     # An earlier turn may have answered it.
     reply = _courtesy(written, turn, previous)
     may_skip = bool(previous["sources"] or reply) or _needs_none(written, turn, previous)
-    if replans and not added and _planned(previous) and not is_moved:
-        queries = []
-    elif not (replans or queries) and (written.query or not may_skip or outing is not None):
+    if not (replans or queries) and (written.query or not may_skip or outing is not None):
         queries = [own_words(turn, configuration)]
     demands = valid_constraints(stated.model_dump()) if stated else Constraints()
     demands = demands if outing else _with_kind(demands, queries, previous)
@@ -248,16 +249,9 @@ def _is_moved(written: SearchQueryList, queries: Sequence[Query], previous: Prev
 
 def _added(changes: Sequence[Mapping[str, Any]], previous: Previous) -> list[str]:
     """Return the ids of the places shown before that a day is to have, by their names."""
-    return [*dict.fromkeys(id for _, ids in _additions(changes, previous) for id in ids)]
-
-
-def _additions(
-    changes: Sequence[Mapping[str, Any]], previous: Previous
-) -> list[tuple[str, list[str]]]:
-    """Return what changes add, with the ids of the places shown before that each means."""
     adds = [change for change in changes if change["change"] == "add" and change["stop"].strip()]
     meant = meant_by(adds, previous.get("outing"), previous["places"])
-    return [(change["stop"], ids) for change, ids in zip(adds, meant, strict=True)]
+    return [*dict.fromkeys(id for ids in meant for id in ids)]
 
 
 def _shown(
@@ -301,33 +295,38 @@ def _changed_day(previous: Previous, changes: Sequence[Mapping[str, Any]]) -> li
     """
     meant = meant_by(changes, previous.get("outing"), previous["places"])
     pairs = list(zip(changes, meant, strict=True))
-    gone = {id for change, ids in pairs if change["change"] == "leave_out" for id in ids}
+    new = [is_looked_up(change["stop"], change["change"], ids) for change, ids in pairs]
+    gone = {
+        id
+        for (change, ids), is_new in zip(pairs, new, strict=True)
+        if is_new or change["change"] == "leave_out"
+        for id in ids
+    }
     ids = dict.fromkeys([*_stops(previous), *(id for ids in meant for id in ids)])
-    return [*ids] if len(ids.keys() - gone) >= _LEAST_PLACES else []
+    return [*ids] if len(ids.keys() - gone) + sum(new) >= _LEAST_PLACES else []
 
 
-def _unknown_stops(written: SearchQueryList, previous: Previous) -> list[str]:
-    """Return the stops that are to be added and were never shown: they have to be looked up."""
-    changes = written.outing.model_dump()["changes"] if written.outing else []
-    return [stop for stop, ids in _additions(changes, previous) if not ids]
+def _looked_for(written: SearchQueryList, previous: Previous) -> list[WrittenQuery]:
+    """Return a query of the map for each stop that has to be found and that has none.
 
-
-def _looked_for(stops: Sequence[str], previous: Previous) -> list[WrittenQuery]:
-    """Return a query of the map for each stop that no query was written for.
-
-    Around the stop in the middle of the day: one rests between the others, not at its end.
+    Around the stop in the middle of the day: one rests between the others, not at its end. What
+    comes for another is of its kind.
     """
-    names = {place["id"]: place["name"] for place in previous["places"]}
-    known = [names[id] for id in _stops(previous) if id in names]
-    near = known[len(known) // 2] if known else ""
-    return [
-        WrittenQuery(
-            query=f"{near} {stop}",
-            map=PlannedMap(intent="nearby", place=near, keywords=[stop]),
-            web=False,
-        )
-        for stop in stops
-    ]
+    changes = written.outing.model_dump()["changes"] if written.outing else []
+    meant = meant_by(changes, previous.get("outing"), previous["places"])
+    by_id = {place["id"]: place for place in previous["places"]}
+    known = [by_id[id] for id in _stops(previous) if id in by_id]
+    near = known[len(known) // 2]["name"] if known else ""
+    queries = list[WrittenQuery]()
+    for change, ids in zip(changes, meant, strict=True):
+        stop = change["stop"].strip()
+        if not stop or not is_looked_up(stop, change["change"], ids):
+            continue
+        kinds = [(by_id[id]["category"] or "").partition("(")[0] for id in ids if id in by_id]
+        what = next(filter(None, kinds), _A_MEAL if stop in MEALS else stop)
+        task = PlannedMap(intent="nearby", place=near, keywords=[what])
+        queries.append(WrittenQuery(query=f"{near} {what}", map=task, web=False))
+    return queries
 
 
 def _courtesy(written: SearchQueryList, turn: Turn, previous: Previous) -> str:

@@ -193,7 +193,7 @@ class _Planner:
         self._visits: list[Visit] = []
         kinds = Counter[tuple[bool, bool]]()
         for place, visit in visits:
-            kinds[kind := (is_meal(place), visit.is_break)] += 1
+            kinds[kind := (self._is_meal(place), visit.is_break)] += 1
             is_more = any(kind) and kinds[kind] > _MOST_OF_A_KIND
             if len(self.places) == MOST_VISITS or (is_more and place["id"] not in aim.wanted):
                 self._leave_out(place, "time")
@@ -252,7 +252,7 @@ class _Planner:
         windows = [w for span in opened for w in self._windows(place, span, minutes)]
         if not windows:
             at_any_hour = self._windows(place, (0, _DAY), minutes)
-            reason: LeftOutReason = "meals" if is_meal(place) else "time"
+            reason: LeftOutReason = "meals" if self._is_meal(place) else "time"
             reason = "closed" if not opened else "hours" if at_any_hour else reason
             self._leave_out(place, reason, **self._when(place))
             return None
@@ -260,7 +260,7 @@ class _Planner:
         before = [each for each in self._aim.before if each not in moved]
         return Visit(
             minutes, tuple(windows), worth=self._worth(place),
-            counts="meals" not in self._wish or not is_meal(place), is_break=_is_break(place),
+            counts="meals" not in self._wish or not self._is_meal(place), is_break=_is_break(place),
             is_wanted=id in self._aim.wanted, cost=_price(place) or 0,
             before=before.index(id) if id in before else -1,
         )  # fmt: skip
@@ -280,7 +280,7 @@ class _Planner:
             if verdict["constraint"] != "total_cost"
         }
         worth = _WORTH_FIT if outcomes == {"satisfied"} else _WORTH
-        if not is_meal(place):
+        if not self._is_meal(place):
             return worth + liked
         price, share = _price(place), self._budget / (1 + len(self._meals))
         if price is None and share < math.inf:
@@ -288,6 +288,9 @@ class _Planner:
         elif price and price > share:
             worth = round(worth * (share / price) ** 2)
         return worth + liked + _WORTH_ASKED * ("meals" in self._wish)
+
+    def _is_meal(self, place: Place) -> bool:
+        return is_meal(place) or place["id"] in self._wish.get("eats", ())
 
     def _is_beside(self, place: Place) -> bool:
         """Return whether this is one of several spots that lie together: three are no whole day."""
@@ -309,7 +312,8 @@ class _Planner:
         last = min(last, self._ends - minutes)
         if is_spot(place) and (light := sunset(place, self._date) - minutes) >= first:
             last = min(last, light)
-        if is_meal(place):
+        if self._is_meal(place):
+            own = self._wish.get("eats", {}).get(place["id"])
             meals = [
                 Window(
                     max(first, until if 0 < a - until <= _MEAL_MOVES else a),
@@ -317,6 +321,7 @@ class _Planner:
                     meal,
                 )
                 for meal, (a, b) in self._meals.items()
+                if own in (None, meal)
             ]
         else:
             meals = [Window(first, last)]
@@ -389,7 +394,9 @@ class _Planner:
         if spent + self._visits[at].cost > self._budget:
             total = f"{self._wish.get('total_cost', 0):g}"
             self._leave_out(place, "dear", total=total)
-        elif all(window.meal in meals for window in windows if window.meal) and is_meal(place):
+        elif all(window.meal in meals for window in windows if window.meal) and self._is_meal(
+            place
+        ):
             self._leave_out(place, "meals")
         else:
             self._leave_out(place, "time")

@@ -132,7 +132,8 @@ def _prices(outing: Outing, language: Language) -> list[str]:
     if (total := outing["wish"].get("total_cost")) is None:
         return []
     people, told = outing["wish"].get("people"), list[str]()
-    if known := [stop["cost"] for stop in outing["stops"] if "cost" in stop]:
+    # What is free comes to nothing that anybody has to be told.
+    if any(known := [stop["cost"] for stop in outing["stops"] if "cost" in stop]):
         each = f"{sum(known):g}"
         of_all = f"{people} × ¥{each} = ¥{people * sum(known):g}" if people else ""
         of_all = of_all or say("records.cost", language, cost=each)

@@ -8,10 +8,10 @@ from typing import Any
 from agent.evidence.constraints import listed, valid_clock
 from agent.evidence.hours import clock_of, minutes_of
 from agent.evidence.mentions import mentioned
-from agent.evidence.outing.plan import BEGINS
-from agent.evidence.outing.schedule import MEALS, MOST_VISITS
+from agent.evidence.outing.plan import BEGINS, is_meal
+from agent.evidence.outing.schedule import MEALS, MOST_VISITS, Meal
 from agent.evidence.queries import clean_text
-from agent.evidence.types import Outing, OutingWish, Place
+from agent.evidence.types import Incoming, Outing, OutingWish, Place
 
 _LATER_BY, _EARLIER_BY = 60, 30
 """Minutes, where nobody says how much."""
@@ -62,10 +62,11 @@ def valid_wish(
         wish["back_by"] = back_by
     if candidate.get("on_foot"):
         wish["on_foot"] = True
-    if meals := {*MEALS}.intersection(listed(candidate.get("meals"))):
+    stated = [meal for meal in MEALS if meal in listed(candidate.get("meals"))]
+    if stated:
         # A meal that comes into a plan takes the place of none.
-        meals |= {*wish.get("meals", MEALS)} if outing and changes else set()
-        wish["meals"] = [meal for meal in MEALS if meal in meals]
+        both = [*stated, *wish.get("meals", MEALS)] if outing and changes else stated
+        wish["meals"] = [meal for meal in MEALS if meal in both]
     wish.pop("unknown", None)
     known = list(_stops(outing, places))
     for change in changes:
@@ -76,12 +77,55 @@ def valid_wish(
         time, meant = valid_clock(change.get("time")), _meant(named, known)
         if not named and outing and not begins:
             wish = OutingWish(**{**wish, "begins": _moved(outing["begins"], kind, time)})
-        elif not meant and kind != "add":
+        elif named and is_looked_up(named, kind, meant):
+            kind, incoming = "leave_out", _incoming(named, time, stated)
+            wish = OutingWish(**{**wish, "incoming": [*wish.get("incoming", []), incoming]})
+        elif not meant and named not in MEALS:
             unknown = [*wish.get("unknown", []), named][:MOST_VISITS]
             wish = OutingWish(**{**wish, "unknown": unknown})
         for stop in meant:
             wish = _changed(wish, stop, kind, time)
     return wish
+
+
+def is_looked_up(stop: str, change: str, meant: Sequence[object]) -> bool:
+    """Return whether a change needs a place that has to be found; `meant` are those it names.
+
+    "lunch" and "dinner" are stops, too: what is added there comes for what the plan has.
+    """
+    return change == "replace" or (change == "add" and (not meant or stop in MEALS))
+
+
+def _incoming(stop: str, time: str, meals: Sequence[Meal]) -> Incoming:
+    """Return what is said of a stop that comes in; at a stated meal's time it is that meal."""
+    stated: list[Meal] = [
+        meal for meal, (first, last) in MEALS.items()
+        if stop == meal or (meal in meals and time and first <= minutes_of(time) <= last)
+    ]  # fmt: skip
+    incoming = Incoming(time=time) if time else Incoming()
+    return Incoming(**{**incoming, "meal": stated[0]}) if stated else incoming
+
+
+def with_found(wish: OutingWish, found: Sequence[Place]) -> OutingWish:
+    """Return the wish with the times and the meals of the places that were found for it."""
+    wish, left = OutingWish(**wish), [*found]
+    incoming = sorted(wish.pop("incoming", []), key=lambda each: "meal" not in each)
+    for each, place in zip(incoming, _seated(incoming, left), strict=False):
+        if time := each.get("time"):
+            wish["not_before"] = {**wish.get("not_before", {}), place["id"]: time}
+        if meal := each.get("meal"):
+            wish["eats"] = {**wish.get("eats", {}), place["id"]: meal}
+            if "meals" in wish:
+                wish["meals"] = [one for one in MEALS if one in (meal, *wish["meals"])]
+    return wish
+
+
+def _seated(incoming: Sequence[Incoming], left: list[Place]) -> Iterator[Place]:
+    """Yield a place for each, as long as there are any: for a meal a restaurant before others."""
+    for each in incoming[: len(left)]:
+        place = next((one for one in left if "meal" in each and is_meal(one)), left[0])
+        left.remove(place)
+        yield place
 
 
 def _unnamed(outing: Outing, order: Sequence[str], places: Sequence[Place]) -> list[str]:
@@ -131,6 +175,7 @@ class _KnownStop:
     begins: str = BEGINS
     local: str = ""
     """Its name on the map, where the plan has it in its reader's letters."""
+    meal: str = ""
 
 
 def _stops(outing: Outing | None, places: Sequence[Place]) -> Iterator[_KnownStop]:
@@ -139,7 +184,9 @@ def _stops(outing: Outing | None, places: Sequence[Place]) -> Iterator[_KnownSto
     for stop in outing["stops"] if outing else ():
         if "place" in stop:
             seen.add(id := stop["place"])
-            yield _KnownStop(id, stop["name"], stop["begins"], local.get(id, ""))
+            yield _KnownStop(
+                id, stop["name"], stop["begins"], local.get(id, ""), stop.get("meal", "")
+            )
     others = [(left["place"], left["name"]) for left in outing["left_out"]] if outing else []
     for id, name in [*others, *((place["id"], place["name"]) for place in places)]:
         if id not in seen:
@@ -148,7 +195,9 @@ def _stops(outing: Outing | None, places: Sequence[Place]) -> Iterator[_KnownSto
 
 
 def _meant(stop: str, known: Sequence[_KnownStop]) -> list[_KnownStop]:
-    """Return the stop of a number from 1, or those of a name."""
+    """Return the stop of a number from 1, that of a meal, or those of a name."""
+    if stop in MEALS:
+        return [each for each in known if each.meal == stop]
     if stop.isascii() and stop.isdigit():
         number = int(stop[:4])
         return list(known[number - 1 : number]) if number else []
