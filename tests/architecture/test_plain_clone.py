@@ -1,6 +1,7 @@
 """The second of README's commands passes with what `uv run` installs, and nothing else."""
 
 import ast
+import functools
 import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
@@ -10,7 +11,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.architecture.tree import ROOT, pyproject, python_files, syntax
+from tests.architecture.tree import ROOT, nodes, pyproject, python_files, syntax
 
 _OURS = {"agent", "tests", "tools", "benchmarks", "evals", "examples"}
 
@@ -52,7 +53,7 @@ def _imports_at_the_top(tree: ast.Module) -> Iterator[str]:
             yield from {node.module.partition(".")[0]} - guarded
 
 
-def _import_or_skip(node: ast.stmt) -> str | None:
+def _import_or_skip(node: ast.AST) -> str | None:
     """Return the package of a statement `pytest.importorskip("package.module")`."""
     call = getattr(node, "value", None)
     if not (isinstance(call, ast.Call) and ast.unparse(call.func) == "pytest.importorskip"):
@@ -64,17 +65,40 @@ def _unguarded(path: Path, provided: set[str]) -> list[str]:
     return sorted({name for name in _imports_at_the_top(syntax(path)) if name not in provided})
 
 
-def test_no_test_imports_at_its_top_what_a_plain_clone_lacks() -> None:
+@functools.cache
+def _provided() -> set[str]:
+    """Return the modules that a plain clone can import."""
     installed = _installed_by_uv_run()
     provided = {
         module
         for module, names in packages_distributions().items()
         if {canonicalize_name(name) for name in names} & installed
     }
-    provided |= _OURS | set(sys.stdlib_module_names)
+    return provided | _OURS | set(sys.stdlib_module_names)
+
+
+def test_no_test_imports_at_its_top_what_a_plain_clone_lacks() -> None:
     files = [*python_files("tests"), ROOT / "test_mcp_integration.py"]
-    lacking = {str(path.relative_to(ROOT)): _unguarded(path, provided) for path in files}
+    lacking = {str(path.relative_to(ROOT)): _unguarded(path, _provided()) for path in files}
     assert {name: modules for name, modules in lacking.items() if modules} == {}
+
+
+def test_ci_runs_each_test_once_and_again_what_a_plain_clone_had_no_package_for() -> None:
+    script = (ROOT / ".ci/run").read_text("utf-8")
+    of_a_plain_clone = ("tests/unit", "tests/contract", "tests/architecture")
+    skips = [
+        str(path.relative_to(ROOT))
+        for path in python_files(*of_a_plain_clone)
+        if {name for node in nodes(path) if (name := _import_or_skip(node))} - _provided()
+    ]
+    assert skips
+    folders = {str(path.relative_to(ROOT)) for path in (ROOT / "tests").iterdir() if _tests(path)}
+    named = set(script[script.index("uv run pytest --durations") :].split())
+    assert {*folders, *skips} - set(of_a_plain_clone) <= named
+
+
+def _tests(folder: Path) -> bool:
+    return folder.is_dir() and any(folder.glob("test_*.py"))
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ async def test_every_acknowledged_row_survives_kill_9_and_the_next_batch_gets_th
 ) -> None:
     chance = random.Random(9)
     acknowledged: list[str] = []
-    for turn in range(8):
+    for turn in range(5):
         told = await asyncio.to_thread(killed, path, turn * 10_000, chance.randint(1, 12))
         acknowledged += told
         async with await RowFile.open(path) as file:

@@ -1,6 +1,7 @@
 """A PDF of an answer: its text can be read in both languages, and nothing in it can act."""
 
 import io
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -185,7 +186,12 @@ def test_any_shape_of_text_finds_room(shape: str, language: str) -> None:
     assert len(read(answer=shape, language=language).pages) >= 1
 
 
-MANY = range(1_000, 3_000)
+MANY = range(1_000, 2_600)
+
+
+def _rows_of_eight(words: list[str]) -> Iterator[str]:
+    for at in range(0, len(words), 8):
+        yield f"| {' '.join(words[at : at + 8])} | c |\n"
 
 
 @pytest.mark.parametrize(
@@ -197,7 +203,7 @@ MANY = range(1_000, 3_000)
         lambda words: f"[{' '.join(words)}](https://example.com/a)",
         lambda words: f"    {' '.join(words)}",
         lambda words: f"| a | b |\n|---|---|\n| {' '.join(words)} | c |",
-        lambda words: "| a | b |\n|---|---|\n" + "".join(f"| {word} | c |\n" for word in words),
+        lambda words: "| a | b |\n|---|---|\n" + "".join(_rows_of_eight(words)),
     ],
     ids=["paragraph", "heading", "item", "link", "code", "cell", "rows"],
 )
