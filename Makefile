@@ -1,4 +1,4 @@
-.PHONY: help dev test conformance cluster campaign test-fast fuzz check types format pins bench growth eval ablate image vendor shots basemap
+.PHONY: help dev test conformance cluster campaign test-fast fuzz check types format pins bench growth eval ablate mutate image vendor shots basemap
 TSC := tools/page_types/node_modules/.bin/tsc
 help:            ## what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ —/'
@@ -57,6 +57,9 @@ eval:            ## how well rules see that the map helps, questions are read, d
 	uv run python -m evals.own_documents --run
 ablate:          ## which rules no labelled row needs, one switched off at a time; ten minutes: make ablate KIND=demands
 	uv run python -m evals.ablate $(KIND)
+mutate:          ## which changes of core, guard, figures and the planner no test sees; hours: make mutate ONLY='agent.core.calls.*'
+	uv run --with mutmut==3.8.1 mutmut run --max-children 2 $(if $(ONLY),'$(ONLY)')
+	uv run --with mutmut==3.8.1 mutmut results
 vendor:          ## the page's libraries, bundled from the pinned packages (needs npm)
 	uv run --no-sync python tools/vendor_page.py
 basemap:         ## streets for the page's map, from an extract: make basemap FILE=city.osm.pbf (needs tilemaker)

@@ -49,7 +49,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
     observe_sample()
     remember_what_libraries_find_out()
-    calls._delay = _shorter(calls._delay)
+    # `make mutate` begins several sessions in one process.
+    if not hasattr(calls._delay, "whole"):
+        calls._delay = _shorter(calls._delay)
 
 
 def _shorter(back_off: "Callable[..., float | None]") -> "Callable[..., float | None]":
@@ -59,6 +61,7 @@ def _shorter(back_off: "Callable[..., float | None]") -> "Callable[..., float | 
     def delay(policy: "calls.Policy", error: "ProviderError", attempt: int) -> float | None:
         return back_off(replace(policy, base_delay=policy.base_delay / 100), error, attempt)
 
+    delay.whole = back_off  # type: ignore[attr-defined]
     return delay
 
 
@@ -67,7 +70,7 @@ def whole_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let retries wait as they do for a user."""
     from agent.core import calls
 
-    monkeypatch.setattr(calls, "_delay", calls._delay.__wrapped__)  # type: ignore[attr-defined]
+    monkeypatch.setattr(calls, "_delay", calls._delay.whole)  # type: ignore[attr-defined]
 
 
 def pytest_collection_finish() -> None:

@@ -9,7 +9,7 @@ import pytest
 from langgraph.graph import START, StateGraph
 from typing_extensions import TypedDict
 
-from agent.core import progress
+from agent.core import calls, progress
 from agent.core.budget import Budget, Limits, Meter
 from agent.core.calls import Calls, Policy, Pulse, retry_after
 from agent.core.concurrency import Breaker, Pace, SharedSemaphore, SingleFlight
@@ -340,3 +340,47 @@ async def test_a_call_under_way_is_told_again_and_again(monkeypatch: pytest.Monk
         if len(events) == 2:
             told_twice.set()
     assert {(event["type"], event["speaker"]) for event in events} == {("waiting", "model")}
+
+
+@pytest.mark.parametrize(
+    ("setting", "heard", "left", "told"),
+    [
+        ("", 0, 30.0, "no answer within 7 s"),
+        ("MODEL_SECONDS", 0, 30.0, "no answer within 7 s (MODEL_SECONDS)"),
+        ("MODEL_SECONDS", 1, 0.5, "nothing more within 7 s (MODEL_SECONDS)"),
+        ("MODEL_SECONDS", 0, 0.0, "no answer within 4 s (MAX_RUN_SECONDS)"),
+        ("MODEL_SECONDS", 2, -1.0, "no end within 4 s (MAX_RUN_SECONDS)"),
+    ],
+)
+def test_a_late_call_says_whether_its_own_time_is_over_or_the_run_s(
+    setting: str, heard: int, left: float, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account, pulse = meter(), Pulse()
+    monkeypatch.setattr(account, "remaining", lambda: left)
+    pulse.beats = heard
+    error = calls._late(Policy("x", None, timeout=7, setting=setting), account, 4.2, pulse)
+    assert told in str(error)
+    assert (error.begun, error.seconds) == (heard > 0, 4.2 if left <= 0 else 7)
+
+
+async def test_a_place_that_is_free_with_the_end_of_the_run_is_not_waited_for(
+    waits: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account = meter()
+    monkeypatch.setattr(account, "remaining", lambda: 0.25)
+    with pytest.raises(BudgetExceeded, match="max_run_seconds"):
+        await calls._wait(0.25, account)
+    await calls._wait(0.0, account)
+    await calls._wait(0.125, account)
+    assert waits == [0.125]
+
+
+def test_of_a_date_to_come_the_seconds_until_then_are_waited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(calls.time, "time", lambda: 1_800_000_000.0)
+    assert retry_after("Fri, 15 Jan 2027 08:00:30 GMT") == 30
+    assert retry_after("Fri, 15 Jan 2027 08:00:00 GMT") == 0
+    assert retry_after("Fri, 15 Jan 2027 07:59:59 GMT") is None
+    assert retry_after("2.5") == 2.5
+    assert retry_after("soon") is None
