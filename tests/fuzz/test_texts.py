@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 
 from agent.assistants.common.conversation import known_words
+from agent.assistants.common.tool_results import rounded
 from agent.assistants.team_answer.answer_form import formatted, same_answer
-from agent.assistants.team_answer.tools import rounded
 from agent.batch.scoring import is_correct
 from agent.evidence.citations import Citer, cited_ids, inert
 from agent.evidence.claims.corrected import corrected, rows
