@@ -58,7 +58,7 @@ def cite_of_its_place(
 def _of_other_places(
     statement: Statement, named: Sequence[str], evidence: Evidence
 ) -> frozenset[str]:
-    """Return the records of places that a statement cites and does not name, while it names others.
+    """Return the map's records that a statement about other places cites.
 
     Only those that a judge does not name, and which have no figure of it that the others lack.
     """
@@ -70,8 +70,9 @@ def _of_other_places(
     given = _figures_of(named, evidence)
 
     def is_other(name: str) -> bool:
-        place = records[name].place if name in records and name not in named else None
-        if not place or mentioned([place], statement.said):
+        if name not in records or name in named or not name.startswith(_RECORD):
+            return False
+        if (place := records[name].place) and mentioned([place], statement.said):
             return False
         there = _figures_of([name], evidence)
         lent = (one for one in stated if any(same(one, other) for other in there))
