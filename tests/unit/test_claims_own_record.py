@@ -272,3 +272,22 @@ def test_a_judge_reads_the_title_of_a_page_once_also_where_two_searches_found_it
     assert passages_block([statement] * 9, evidence).splitlines() == [
         f"1.1 {title} 门票六十元。", "1.2 周一闭馆。", f"2.1 {title} 门票六十元。",
     ]  # fmt: skip
+
+
+def test_a_judge_reads_the_words_of_a_page_once_whichever_of_its_searches_is_cited() -> None:
+    """Two searches found it: a third of what the judge was shown stood there twice."""
+    fee = "On 60 days of 2026 a fee is due. Who pays late pays 10 euro."
+    table = "| Age | Fee |\n|---|---|\n| 14 | 5 euro |"
+    page = Source(id="w0-0", kind="page", title="Fee", url="https://fee.example", provider="p",
+                  quotes=[f"{fee}\n{table}"], published="2026-03-02")  # fmt: skip
+    again = Source(**{**page, "id": "w1-0", "quotes": [f"{fee} Children are free.\n{table}"]})
+    turn = {"question": "q", "today": "2026-11-29", "language": "en", "zone": "Europe/Rome"}
+    state = cast(Any, {"turn": turn})
+    known = evidence_of(state, {"w0-0": page, "w1-0": again}, {}, [])
+    told = "\n".join(passage.text for passage in known.passages)
+    assert [told.count(part) for part in ("Fee 2026-03-02", "60 days", "10 euro", "free")] == [
+        1
+    ] * 4
+    [one] = statements("Late is 10 euro [^w1-0].", MARKED)
+    best = known.best(replace(one, exact=("w1-0",)), 220)
+    assert any("10 euro" in passage.text for passage in best)

@@ -20,7 +20,9 @@ from agent.assistants.common.previous import (
     turns_of,
 )
 from agent.core.strings import estimated_tokens
-from agent.evidence.claims.passages import Evidence, Record
+from agent.evidence.claims.corrected import with_quotes
+from agent.evidence.claims.outcomes import Outcome
+from agent.evidence.claims.passages import Evidence, Passage, Record
 from agent.evidence.types import Place, Source
 from agent.state import OverallState, Previous, Turn
 from tests.unit.test_constraints import record
@@ -424,6 +426,22 @@ def test_a_sentence_of_a_page_that_a_note_says_between_its_marks_stands_once() -
     shown = previous_lines(left(Knowledge([page], [page], [], [note])), 1000)
     assert (shown.count("$75"), shown.count("5 million")) == (1, 1)
     assert shown.endswith(" — New in May.")
+
+
+def test_a_cited_page_is_told_once_however_many_turns_went_by() -> None:
+    """Each turn had put its day before its words once more, and kept both."""
+    words = "The plan costs $75 a month. It has 5 million actions. New in May."
+    page = source("t0-0", "https://plans", title="Plans", published="2026-05-04",
+                  quotes=[f"Plans 2026-05-04 {words}", words])  # fmt: skip
+    previous = left(Knowledge([page], [page], [], []))
+    for _ in range(3):
+        told_now = previous_lines(previous, 1000).replace(" / ", " ")
+        assert told_now.endswith(f" · 2026-05-04 — {words}")
+        [told] = previous["sources"]
+        shown = Passage("1.1", told["id"], f"Plans 2026-05-04 {words[:27]}")
+        outcome = Outcome(verdict="supported", passages=(shown,))
+        [cited] = with_quotes([told], [outcome], {told["id"]: told})
+        previous = left(Knowledge([cited], [cited], [], []))
 
 
 def test_every_cited_page_keeps_its_figures_before_one_keeps_all_it_says() -> None:

@@ -24,6 +24,7 @@ _TARGET = re.compile(r"\]\(([^()\s]+)\)")
 _OWN_HEADINGS = "|".join(map(re.escape, [*in_every_language("answer.sources"), "**來源**"]))
 _LIST_BEGINS = re.compile(rf"\n\n(?:{_OWN_HEADINGS})\n\n(?=1\. )")
 _DOMAIN = re.compile(r"(?:[\w-]{1,63}\.){1,8}[a-z][a-z0-9-]{1,30}", re.IGNORECASE)
+_AFTER_TITLE = " \n·"
 _REDIRECTING = "vertexaisearch.cloud.google.com"
 
 
@@ -46,6 +47,23 @@ def references(used: Sequence[Source], language: Language, *, unresolved: str = 
 def labelled(sources: Iterable[Source]) -> list[Source]:
     """Return the sources with their titles as labels, too."""
     return [Source(**{**source, "label": source["title"]}) for source in sources]
+
+
+def dated_title(source: Source) -> str:
+    """Return the title of a source and the day of its publication, if it has one."""
+    return " ".join(filter(None, [source["title"], (source.get("published") or "")[:10]]))
+
+
+def untitled(source: Source, text: str) -> str:
+    """Return a text of a source without its title and day where these lead it, however often."""
+    title, day = " ".join(source["title"].split()), (source.get("published") or "")[:10]
+    before = None
+    while text != before:
+        before = text
+        for head in filter(None, (title, day)):
+            if text.startswith(head) and text[len(head) :][:1] in _AFTER_TITLE:
+                text = text[len(head) :].lstrip(_AFTER_TITLE)
+    return text
 
 
 def strip_references(answer: str) -> str:

@@ -27,6 +27,7 @@ from agent.evidence.constraints import judged as with_verdicts
 from agent.evidence.mentions import source_ids
 from agent.evidence.numbering import source_key
 from agent.evidence.records import place_lines, route_lines, weather_lines
+from agent.evidence.references import dated_title, untitled
 from agent.evidence.types import Place, Route, Source, Weather
 from agent.evidence.way_steps import step_text
 from agent.models.catalogue import DEFAULT_THINKING
@@ -211,30 +212,17 @@ def _records(
             of_map or _words_of(name, source, texts),
             page=source_key(source) if source["kind"] == "page" else "",
             is_own=source["kind"] == "document",
-            title="" if of_map else _dated(source),
+            title="" if of_map else dated_title(source),
         )
     return records
 
 
 def _words_of(name: str, source: Source, texts: Mapping[str, str]) -> list[str]:
     """Return a source's words, its title and date first: quotes may be a model's, where text is."""
-    title, dated = source["title"], _dated(source)
     # What an earlier turn left begins with the title already, and so do pages.
-    text = _below(title, texts.get(name, ""))
-    quotes = [quote.removeprefix(title).lstrip() or quote for quote in source["quotes"]]
-    return ["\n".join(filter(None, [dated, *([text] if texts.get(name) else quotes)]))]
-
-
-def _dated(source: Source) -> str:
-    return " ".join(filter(None, [source["title"], (source.get("published") or "")[:10]]))
-
-
-def _below(title: str, text: str) -> str:
-    """Return what stands below a title, also where a page says that once more."""
-    for _ in range(2):
-        if title and text[len(title) : len(title) + 1] in ("", "\n"):
-            text = text.removeprefix(title).lstrip()
-    return text
+    words = [texts[name]] if texts.get(name) else source["quotes"]
+    below = [untitled(source, text) for text in words]
+    return ["\n".join(filter(None, [dated_title(source), *below]))]
 
 
 def record_texts(

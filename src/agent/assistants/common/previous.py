@@ -21,7 +21,7 @@ from agent.evidence.numbering import carry_over, source_key
 from agent.evidence.outing.text import day_lines
 from agent.evidence.queries import clean_text
 from agent.evidence.records import place_facts
-from agent.evidence.references import site_of
+from agent.evidence.references import site_of, untitled
 from agent.evidence.types import LeftOut, Outing, Place, Source, Stop
 from agent.evidence.zones import zone_of
 from agent.knowledge.ranking import Bm25, best_first
@@ -206,8 +206,7 @@ def _head(source: Source) -> str:
 def _lines(source: Source, noted: str) -> list[str]:
     """Return a source's lines, each once, without its title, which leads, and what is noted."""
     quoted = (" ".join(line.split()) for quote in source["quotes"] for line in quote.splitlines())
-    title = " ".join(source["title"].split())
-    lines = (line.removeprefix(f"{title} ").removeprefix("· ") for line in quoted)
+    lines = (untitled(source, line) for line in quoted)
     new = (without_said(line, noted) for line in dict.fromkeys(lines))
     return [line for line in new if line]
 
@@ -462,15 +461,17 @@ def _first_ids(sources: Sequence[Source], of_places: Mapping[str, str]) -> dict[
 
 def _pieces(source: Source, knowledge: Knowledge) -> list[_Piece]:
     """Return a source's own words in pieces, and what each is worth; its title is none."""
-    title = source["title"].casefold()
-    text = [
-        _Piece(piece, head)
-        for piece, head in with_heads(knowledge.texts.get(source["id"], ""))
-        if piece.lstrip("# ").casefold() != title
-    ]
-    whole = without_marks(knowledge.texts.get(source["id"], ""))
-    cited = [without_marks(quote) for quote in source["quotes"]]
-    quotes = [q for q, bare in zip(source["quotes"], cited, strict=True) if bare not in whole]
+    title, told = source["title"].casefold(), knowledge.texts.get(source["id"], "")
+    text = [_Piece(*pair) for pair in with_heads(told) if pair[0].lstrip("# ").casefold() != title]
+    whole = without_marks(told)
+    every = [untitled(source, quote) for quote in source["quotes"]]
+    cited = [without_marks(quote) for quote in every]
+    quotes = list[str]()
+    for quote in every:
+        # One passage may be a part of another.
+        new = quote if "|" in quote else without_said(quote, whole)
+        quotes += [new] * (without_marks(new) not in whole)
+        whole += without_marks(new)
     pieces = [*(_Piece(quote[:_LONGEST_TEXT], worth=_CITED) for quote in quotes), *text]
     _rank_cited(pieces, knowledge.citing.get(source["id"], ()))
     for piece in pieces:

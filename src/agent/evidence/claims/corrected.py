@@ -24,7 +24,7 @@ from agent.evidence.claims.statements import (
 from agent.evidence.figures import figures, same
 from agent.evidence.language import LONGEST
 from agent.evidence.numbering import source_key
-from agent.evidence.references import CITATION
+from agent.evidence.references import CITATION, untitled
 from agent.evidence.types import Source
 
 MARK, CONTRADICTED = "†", "‡"
@@ -396,8 +396,9 @@ def with_quotes(
     for outcome in outcomes:
         for passage in outcome.passages:
             source = sources.get(passage.source)
-            if source and source["kind"] != "place" and passage.text != source["title"]:
-                quotes.setdefault(source_key(source), []).append(passage.text)
+            text = untitled(source, passage.text) if source else ""
+            if source and source["kind"] != "place" and text:
+                quotes.setdefault(source_key(source), []).append(text)
     with_quotes = []
     for source in used:
         every = dict.fromkeys([*quotes.get(source_key(source), []), *source["quotes"]])

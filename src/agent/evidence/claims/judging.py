@@ -170,29 +170,17 @@ def second_looks(
 def passages_block(batch: Sequence[Statement], evidence: Evidence) -> str:
     """Return the passages of a batch as lines: their names, then their words.
 
-    A sign stands where others of their source are left out: what is not shown may say it. A page's
-    title is said once, also where several searches found it.
+    A sign stands where others of their source are left out: what is not shown may say it.
     """
     passages = shown(batch, evidence)
     names = {passage.name for passage in passages}
-    lines, titled = list[str](), set[tuple[str, str]]()
+    lines = list[str]()
     for passage in passages:
         head, _, number = passage.name.rpartition(".")
-        title = " ".join(_title_of(passage, evidence).split())
-        is_told = bool(title) and (head, title) in titled
-        titled |= {(head, title)} if passage.text.startswith(title) else set()
-        text = passage.text.removeprefix(title).lstrip() if is_told else passage.text
-        if not text:
-            continue
         before, behind = (f"{head}.{int(number) + step}" for step in (-1, 1))
         begin, end = (name in evidence.by_name and name not in names for name in (before, behind))
-        lines.append(f"{passage.name} {'… ' * begin}{text}{' …' * end}")
+        lines.append(f"{passage.name} {'… ' * begin}{passage.text}{' …' * end}")
     return "\n".join(lines)
-
-
-def _title_of(passage: Passage, evidence: Evidence) -> str:
-    record = evidence.records.get(passage.source)
-    return record.title if record else ""
 
 
 def statements_block(batch: Sequence[Statement], evidence: Evidence, notation: Notation) -> str:

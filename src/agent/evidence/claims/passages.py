@@ -18,7 +18,7 @@ from agent.evidence.citations import MARKER
 from agent.evidence.claims.formulas import forms_of, is_plain, values_of
 from agent.evidence.claims.statements import Statement
 from agent.evidence.figures import Figure, distinct, figures, same
-from agent.evidence.language import sentence_spans, words
+from agent.evidence.language import sentence_spans, without_marks, words
 from agent.evidence.types import Place
 
 _FLAT_TABLE = re.compile(r"\|(?:\s*:?-{3,}:?\s*\|)+")
@@ -197,9 +197,12 @@ class Evidence:
         numbers = {name: order[record.page or name] for name, record in self.records.items()}
         self.numbers = {KNOWN: 0, **dict(sorted(numbers.items(), key=itemgetter(1)))}
         self.passages, counts = [], Counter[int]()
+        told = dict[str, set[str]]()
         for name, number in self.numbers.items():
             texts = self.records[name].texts if name in self.records else self.known
             whole = name in self.records and self.records[name].place is not None
+            if name in self.records and not whole and (page := self.records[name].page):
+                texts = [_untold(text, told.setdefault(page, {""})) for text in texts]
             # What else is known of a place, its ways to others above all, stands apart.
             pieces = [*texts[:1], *packed(texts[1:])] if whole else packed(texts)
             for piece in filter(str.strip, pieces):
@@ -300,16 +303,20 @@ class Evidence:
         return places
 
     @lazy_property
-    def _first(self) -> dict[str, str]:
-        """Return the source that has the words of each one that has none of its own."""
-        firsts = {self.numbers[passage.source]: passage.source
-                  for passage in reversed(self.passages)}  # fmt: skip
-        silent = (name for name, record in self.records.items() if not record.texts)
-        return {name: firsts[n] for name in silent if (n := self.numbers[name]) in firsts}
+    def _tellers(self) -> dict[int, list[str]]:
+        """Return the sources that have the words of each number: a page's may be under two ids."""
+        tellers: dict[int, list[str]] = {}
+        for name in self._places:
+            tellers.setdefault(self.numbers[name], []).append(name)
+        return tellers
 
     def _telling(self, names: Iterable[str]) -> list[str]:
         """Return the sources that have the words of some, each once."""
-        return [*dict.fromkeys(self._first.get(name, name) for name in names)]
+        told = dict[str, None]()
+        for name in names:
+            own = [name] if name in self._places else []
+            told |= dict.fromkeys([*own, *self._tellers.get(self.numbers.get(name, -1), ())])
+        return [*told]
 
     @lazy_property
     def _tokens_of(self) -> dict[str, int]:
@@ -460,6 +467,24 @@ def _named(statement: Statement) -> Sequence[str]:
 def _ranked(scored: Iterable[tuple[float, int]], most: int) -> list[int]:
     """Return the places of the best scores above nothing, of equal ones the first."""
     return [-place for score, place in nlargest(most, scored) if score > 0]
+
+
+def _untold(text: str, told: set[str]) -> str:
+    """Return the sentences of a text that were not told yet, and take them for told.
+
+    Two searches found one page. The rows of a table stand together, if any of them is new.
+    """
+    lines, is_new = list[str](), False
+    for line in text[:_MOST_READ].split("\n"):
+        breathe()
+        is_row = line.lstrip().startswith("|")
+        parts = [line] if is_row else [line[begin:end] for begin, end in sentence_spans(line)]
+        bare = [without_marks(part) for part in parts]
+        new = [part for part, letters in zip(parts, bare, strict=True) if letters not in told]
+        is_new |= bool(new)
+        told.update(bare)
+        lines += [line] if is_row or len(new) == len(parts) else [" ".join(new)]
+    return "\n".join(lines) if is_new else ""
 
 
 def packed(texts: Iterable[str]) -> Iterator[str]:
