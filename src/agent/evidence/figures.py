@@ -273,11 +273,6 @@ def _share_units(read: list[Figure], text: str) -> None:
             read[i + 1] = replace(right, kind=left.kind, prefixed=True)
 
 
-def are_joined(found: Sequence[Figure], text: str) -> bool:
-    """Return whether each of some figures of a text is joined to the next: 20–30, 20 or 30."""
-    return all(_JOINED.fullmatch(text, one.end, other.start) for one, other in pairwise(found))
-
-
 def _together(read: Iterable[Figure], text: str) -> list[Figure]:
     """Return the figures, a value in two units as one: 3元5角, 1 hour 20 minutes, $3 and 50."""
     out = list[Figure]()

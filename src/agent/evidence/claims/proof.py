@@ -49,7 +49,7 @@ from agent.evidence.claims.shown_sums import (
 )
 from agent.evidence.claims.statements import NAMING, Statement, must_stand, states
 from agent.evidence.claims.totals import wrong_totals
-from agent.evidence.figures import Figure, are_joined, distinct, figures, same
+from agent.evidence.figures import Figure, distinct, figures, same
 from agent.evidence.language import fold
 from agent.evidence.mentions import mentioned
 
@@ -480,14 +480,13 @@ def _not_the_result(
 ) -> Outcome:
     """Return a sum as missing where one figure alone stands in its result's place.
 
-    Of a range both may. What is right is told only where that is certain: `told` tells what the
+    Of several sums as many may. What is right is told only where that is certain: `told` tells what the
     terms of a sum are.
     """
     is_day, known = all(day_of(one, result) for one, result in untold.items()), [*told]
     given = {gives(one, known) if clocks_in(one) else "length" for one in untold}
     strange = [f for f in strange if given == {"length" if f.clock is None else "time"}]
-    is_range = len(strange) == len(untold) and are_joined(strange, statement.plain)
-    if (len(strange) != 1 and not is_range) or any(
+    if len(strange) not in (1, len(untold)) or any(
         is_day != bool(figure.date) for figure in strange
     ):
         return Outcome("unchecked", passages=passages)

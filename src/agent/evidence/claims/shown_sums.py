@@ -94,11 +94,12 @@ def named_sums(
     figures = [*given, *own]
     have = values_of(figures).union(*(spans_of(figure, days) for figure in figures))
     have |= shares_of(given) | assumed_in(calc)
-    results = {
-        formula: value
-        for formula, value in values.items()
-        if all(evidence.has_term(term, have) for term in terms_of(formula))
-    }
+    results = dict[str, Decimal]()
+    for formula, value in values.items():
+        # What one sum gives may be a term of the next.
+        if all(evidence.has_term(term, have) for term in terms_of(formula)):
+            results[formula] = value
+            have |= {value}
     unshown = [value for formula, value in values.items() if formula not in results]
     return NamedSums(results, unshown, len(values) == len({*named}))
 
