@@ -480,8 +480,8 @@ def _not_the_result(
 ) -> Outcome:
     """Return a sum as missing where one figure alone stands in its result's place.
 
-    Of several sums as many may. What is right is told only where that is certain: `told` tells what the
-    terms of a sum are.
+    Of several sums as many may. What is right is told only where that is certain: `told` tells
+    what the terms of a sum are.
     """
     is_day, known = all(day_of(one, result) for one, result in untold.items()), [*told]
     given = {gives(one, known) if clocks_in(one) else "length" for one in untold}
