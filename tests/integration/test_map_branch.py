@@ -114,6 +114,15 @@ async def test_a_shop_that_is_called_by_where_it_is_is_near_that_place(lab: MapL
     assert map_result.places[0]["name"].startswith("蓝蛙")
 
 
+async def test_a_station_that_is_called_by_a_park_is_near_that_park(lab: MapLab) -> None:
+    """人民公园(地铁站), 212 m off, was taken for 人民公园: the nearest was then 1.3 km away."""
+    map_result = await lab.map_result(
+        {"intent": "nearby", "place": "人民公园", "city": "成都", "keywords": ["地铁站"]}
+    )
+    nearest = min(map_result.places, key=lambda place: place["distance_m"] or 0)
+    assert (nearest["name"], nearest["distance_m"]) == ("人民公园(地铁站)", 212)
+
+
 async def test_an_id_of_the_records_costs_no_call_in_a_tool(lab: MapLab) -> None:
     map_result = await lab.map_result(
         {"intent": "nearby", "place": "王府井", "city": "北京", "keywords": ["书店"]}

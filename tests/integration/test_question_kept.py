@@ -115,6 +115,20 @@ async def test_a_follow_up_without_map_calls_left_goes_to_the_web_alone(lab: Lab
     assert [(q["query"], q["map"]) for q in state["queries"][1:]] == [("王府井 书店", None)]
 
 
+async def test_the_asker_s_word_behind_a_name_is_not_asked_of_the_map_in_a_later_round(
+    lab: Lab,
+) -> None:
+    """Senaatintori (Senate Square) was found in the first round and in no later one."""
+    more = nearby("Эрмитаж (the Hermitage)", "кафе")
+    verdict = ModelReply(
+        json={"is_sufficient": False, "knowledge_gap": "cafés", "follow_up_queries": [more]}
+    )
+    scripted(lab, generate_query=[plan({"query": "the Hermitage"})], reflection=[verdict])
+    state = await lab.ask("Which café is near the Hermitage?", max_research_loops=2)
+    task = state["queries"][-1]["map"]
+    assert task["place"] == "Эрмитаж"
+
+
 async def test_a_near_repeat_of_a_query_is_not_searched_again(lab: Lab) -> None:
     first = {"query": "SQLite vs PostgreSQL for small web application 2026"}
     again = {"query": "2026 SQLite vs PostgreSQL for the small web application?"}

@@ -61,6 +61,29 @@ def test_what_is_open_now_is_asked_by_each_place_s_own_clock() -> None:
     assert now_there(Turn(**values), [helsinki], {}) == "2026-11-29 周日 01:43 (UTC+2)"
 
 
+@pytest.mark.parametrize(
+    ("demands", "expected"),
+    [
+        # A shop that closes on Sundays at 18:00 was shown as one of whose hours nothing is known.
+        ({"open_until": "21:00"}, {"open_until": "21:00", "open_on": [7]}),
+        ({"open_until": "21:00", "open_on": [6, 7]}, {"open_until": "21:00", "open_on": [6, 7]}),
+        ({"not_on": [1]}, {"not_on": [1]}),
+        ({}, {"open_on": [7]}),
+    ],
+)
+def test_a_day_that_is_named_counts_for_the_hours_of_places(
+    demands: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    def constraints(query: dict[str, Any], **more: Any) -> Any:
+        found = read("?", query=[query], constraints=demands, day="2026-11-29", **more)
+        return turn_of(turn("?"), found, Configuration())["constraints"]
+
+    assert constraints(QUERY) == expected
+    assert constraints(QUERY, outing={}) == demands, "a plan has its day itself"
+    weather = {"query": "杭州天气", "map": {"intent": "weather", "city": "杭州"}}
+    assert bool(constraints(weather)) == bool(demands)
+
+
 LAW = {"query": "民法典 第七百一十三条 承租人自行维修"}
 
 

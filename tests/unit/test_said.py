@@ -40,6 +40,18 @@ def way(origin: str, destination: str) -> Route:
         ("Café (Mitte)", "Café (Mitte) in Berlin", "Café (Mitte)", {}),
         ("Эрмитаж (Hermitage)", "Near the Hermitage", "Эрмитаж", {"Эрмитаж": "Hermitage"}),
         ("外滩", "Cafés near the Bund", "外滩", {}),
+        (
+            "团结湖(地铁站) (Tuanjiehu station)",
+            "From Tuanjiehu station",
+            "团结湖(地铁站)",
+            {"团结湖(地铁站)": "Tuanjiehu station"},
+        ),
+        (
+            "星巴克(三里屯店)（Starbucks）",
+            "Is Starbucks open?",
+            "星巴克(三里屯店)",
+            {"星巴克(三里屯店)": "Starbucks"},
+        ),
     ],
 )
 def test_the_asker_s_word_behind_a_place_s_name_is_kept_and_not_asked_of_the_map(

@@ -7,7 +7,7 @@ from agent.core.strings import has_han
 from agent.evidence.language import words
 from agent.evidence.types import Anchor, Distance, MapTask, Place, Route
 
-_BEHIND = Linear(r"([^()（）]+?)\s*[(（]([^()（）]+)[)）]")
+_BEHIND = Linear(r"(.+?)\s*[(（]([^()（）]+)[)）]")
 BETWEEN_STOPS = " → "
 """Between the further stops of a way, as its destination names them."""
 

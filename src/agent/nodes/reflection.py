@@ -230,7 +230,10 @@ def _new_queries(
     near = state["turn"]["near"]
     searched = state.get("map_searched", [])
     reader = reader_language(state["turn"])
-    planned = plan_queries(written, configuration, near, reader=reader, searched=searched)
+    planned = plan_queries(
+        written, configuration, near, reader=reader, searched=searched,
+        asked=f"{words_of_user(state['turn'])}\n{state['turn']['question']}",
+    )  # fmt: skip
     if not _map_calls_left(state, configuration):
         planned = [Query(query=query["query"], map=None) for query in planned]
     return drop_seen(planned, earlier)[: configuration.max_follow_up_queries]

@@ -153,7 +153,7 @@ def asked_by_rules(turn: Turn, previous: Previous, configuration: Configuration)
 
 def turn_of(turn: Turn, asked: Asked, configuration: Configuration) -> Turn:
     """Return the turn with what later steps read of a question."""
-    asked_demands = _with_moment(asked.demands, turn)
+    asked_demands = _with_moment(_on_its_day(asked), turn)
     read = Turn(**{**turn, "question": asked.question, "constraints": asked_demands})
     if asked.preferred:
         read["preferred"] = asked.preferred
@@ -179,6 +179,15 @@ def turn_of(turn: Turn, asked: Asked, configuration: Configuration) -> Turn:
     if asked.language and configuration.answer_language == "auto":
         return in_language(read, asked.language)
     return read
+
+
+def _on_its_day(asked: Asked) -> Constraints:
+    """Return the demands, on the day that is meant where they name none; a planned day does so."""
+    demands, tasks = asked.demands, [query["map"] for query in asked.queries if query["map"]]
+    is_of_places = demands or any(task["intent"] in (*_SEARCHES, "poi") for task in tasks)
+    if not (asked.day and is_of_places) or asked.outing or {"open_on", "not_on"} & demands.keys():
+        return demands
+    return Constraints(**{**demands, "open_on": [date.fromisoformat(asked.day).isoweekday()]})
 
 
 _ROUNDED = 10

@@ -459,18 +459,19 @@ class AmapPrefetch(Prefetch):
     def _is_centre(self, hit: dict[str, Any]) -> bool:
         """Return whether a hit or a detail is the centre itself, which is not near itself.
 
-        A shop is called by where it is, too, in brackets: 蓝蛙(三里屯太古里店) is not 三里屯.
+        What a bracket adds to a name makes another thing of it, unless the centre has it, too:
+        人民公园(地铁站) is not 人民公园, nor 蓝蛙(三里屯太古里店) 三里屯.
         """
         centre, name = self._result.centre, self._result.centre_name
         if self._task["intent"] != "nearby" or centre is None or not name:
             return False
-        own, named = letters_of(without_branch(str(hit.get("name") or ""))), letters_of(name)
-        location = location_of(hit.get("location"))
-        if location is None:
-            return own == named
-        metres = metres_apart(centre, location)
-        is_called_so = (named in own or own in named) and metres < _AT_ITS_PLACE_M
-        return is_called_so or (metres < ITSELF_M and letters_of(str(hit.get("name"))) == named)
+        full, location = str(hit.get("name") or ""), location_of(hit.get("location"))
+        own, named = letters_of(full), letters_of(name)
+        metres = metres_apart(centre, location) if location else 0
+        if own == named:
+            return metres < ITSELF_M
+        is_called_so = full == without_branch(full) and (named in own or own in named)
+        return is_called_so and location is not None and metres < _AT_ITS_PLACE_M
 
     def _listed(self, keyword: str) -> str:
         return chinese_keyword(keyword)
