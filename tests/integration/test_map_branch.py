@@ -433,7 +433,7 @@ async def test_a_choice_of_which_the_hour_asked_for_is_unknown_says_so() -> None
         ruling = {"r": "1 p 1.1", "bad": ["is the best choice"], "fix": f"{said} [1]."}
         lab.gemini.llm = llm = Spoken(
             generate_query=[plan(nearby(STATION, "cafe", web=False), constraints=demands)],
-            answer=[ModelReply(text=f"{choice} [^a0-0].")],
+            answer=[ModelReply(text=f"{choice} [^a0-1].")],
             claim_check=[
                 ModelReply(json={"rulings": [each]}) for each in (ruling, {"r": "1 s 1.1"})
             ],

@@ -4,9 +4,11 @@ import pytest
 
 from agent.evidence.records import place_lines
 from agent.evidence.references import references
-from agent.evidence.types import Place
+from agent.evidence.types import MapTask, Place
+from agent.mcp.records import MapOptions, MapResult
 from agent.texts import say
 from tests.integration.test_second_map_server import STATION, World, osm_world, world_fixture
+from tests.support.map_fixtures import meter
 from tests.support.osm_service import own_elements
 
 __all__ = ["world_fixture"]
@@ -162,3 +164,59 @@ async def test_what_was_searched_around_is_no_hit_of_its_own_search() -> None:
         result = await world.result(task)
     assert result.places
     assert STATION not in {place["name"] for place in result.places}
+
+
+async def test_what_is_known_to_meet_the_demands_comes_in_before_what_is_described_better() -> None:
+    """Of thirty cafés the map showed the twenty best described, none of which had a ramp."""
+    told = {"opening_hours": "Mo-Su 08:00-20:00", "website": "w", "phone": "p"}
+    near = [
+        {"type": "node", "id": 100 + n, "lat": 52.5211 + n / 1e5, "lon": 13.406,
+         "tags": {"amenity": "cafe", "name": f"Café {n}", "wheelchair": "no", **told}}
+        for n in range(30)
+    ]  # fmt: skip
+    ramp = {"amenity": "cafe", "name": "Rampe", "wheelchair": "yes"}
+    far = {"type": "node", "id": 99, "lat": 52.526, "lon": 13.406, "tags": ramp}
+    async with osm_world([*own_elements(), *near, far]) as world:
+        task = {"intent": "nearby", "place": STATION, "keywords": ["cafe"]}
+        result = await world.result(task, constraints={"suits": ["wheelchair"]})
+    assert {"Rampe", "Café Morgenrot"} == {place["name"] for place in result.places[:2]}
+    assert {place.get("wheelchair") for place in result.places[-2:]} == {"no"}
+
+
+async def test_what_a_model_searches_around_is_what_places_are_measured_from() -> None:
+    """By the id that the geocoder gave: fourteen cafés had no distance, and the id was refused."""
+    async with osm_world() as world:
+        result = MapResult(intent="nearby", provider="osm")
+        await world.call(result, "osm_geocode", query=STATION)
+        assert result.places == [], "where one searches around is no place of the search"
+        found = await world.call(result, "osm_nearby", location="node/10", kinds="cafe")
+    assert found.status == "success"
+    assert f"m from {STATION}" in str(found.content)
+    assert result.places[0]["distance_from"] == STATION
+
+
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        ("Hauptbahnhof Seestadt (station)", False),
+        ("Aleksanterinkatu 52", True),
+    ],
+)
+async def test_that_a_place_was_not_found_is_not_told_of_one_that_a_model_found(
+    place: str, told: bool
+) -> None:
+    async with osm_world() as world:
+        task: MapTask = {"intent": "nearby", "place": place, "keywords": ["cafe"]}
+        result = await world.result(dict(task))
+        assert [gap["code"] for gap in result.gaps] == ["map_place_not_found"]
+        await world.call(result, "osm_geocode", query=STATION)
+        if not told:
+            result.names = dict.fromkeys(result.names, "Hauptbahnhof Seestadt")
+        await world.call(result, "osm_nearby", location="node/10", kinds="cafe")
+        options = MapOptions(prefix="a0", language="en")
+        await world.maps.look_up_more(
+            result, task, "q", options=options, meter=meter(), on_call=lambda call: None
+        )
+    assert result.places
+    taken = say("map.taken", "en", place=place, name=STATION)
+    assert [gap["message"] for gap in result.gaps] == ([taken] if told else [])

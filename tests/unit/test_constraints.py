@@ -296,6 +296,19 @@ def test_a_distance_is_compared_in_metres(metres: int | None, expected: str) -> 
 
 
 @pytest.mark.parametrize(
+    ("access", "expected"), [("no", "violated"), ("limited", "unknown"), (None, "unknown")]
+)
+def test_a_place_that_lets_no_wheelchair_in_fails_and_one_that_does_in_part_is_said_to(
+    access: Any, expected: str
+) -> None:
+    known = {"wheelchair": access} if access else {}
+    [verdict] = check(record(**known), Constraints(suits=["wheelchair"]), "en")
+    key = access or "unknown"
+    told = say(f"constraints.wheelchair.{key}", "en")
+    assert (verdict["verdict"], verdict["text"]) == (expected, told)
+
+
+@pytest.mark.parametrize(
     ("suits", "name", "category", "expected"),
     [
         ("children", "甲", "儿童乐园", ("satisfied", "category")),

@@ -183,15 +183,19 @@ def check(place: Place, constraints: Constraints, language: Language) -> list[Pl
 
 
 def judged(places: Sequence[Place], constraints: Constraints, language: Language) -> list[Place]:
-    """Return the places with their verdicts: first what meets all, last what meets one not."""
+    """Return the places with their verdicts: first what is known to meet most, last what fails."""
     if not constraints:
         return list(places)
     checked = [
         Place(**{**place, "verdicts": check(place, constraints, language)}) for place in places
     ]
-    ranked = [(_rank(place), _is_beside(place, constraints), place) for place in checked]
-    order = sorted(ranked, key=lambda each: (max(each[0], each[1]), each[1]))
-    return [place for _, _, place in order]
+
+    def order(place: Place) -> tuple[int, bool, int]:
+        met = sum(each["verdict"] == "satisfied" for each in place["verdicts"])
+        is_beside = _is_beside(place, constraints)
+        return max(_rank(place), is_beside), is_beside, -met
+
+    return sorted(checked, key=order)
 
 
 def _is_beside(place: Place, constraints: Constraints) -> bool:
@@ -461,6 +465,10 @@ def openness(
 
 def _suits(place: Place, suits: Suits, language: Language) -> PlaceVerdict:
     fits, unfit = _FITS[suits]
+    if suits == "wheelchair" and (access := place.get("wheelchair")):
+        met: DemandOutcome = "violated" if access == "no" else "unknown"
+        text = say(f"constraints.wheelchair.{access}", language)
+        return PlaceVerdict(constraint=suits, verdict=met, field="wheelchair", text=text)
     # The name stands above the verdict, the category is told in the reader's language.
     by_name = say("constraints.by_name", language)
     for field, text, value in (

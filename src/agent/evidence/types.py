@@ -172,6 +172,8 @@ class Place(TypedDict):
     """The same in OpenStreetMap's syntax, where its record has it."""
     opening: NotRequired[list[OpeningHours]]
     """The same as figures; absent where any of it cannot be read."""
+    wheelchair: NotRequired[Literal["no", "limited"]]
+    """Where the map says that one gets into little or nothing of it."""
     zone: NotRequired[str]
     """Its time zone by its name in the time zone database; China's where it has none."""
     phone: NotRequired[str]

@@ -6,6 +6,7 @@ from typing import Any
 
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError, ProviderRefused
 from agent.core.faults import contained
+from agent.core.strings import letters_of
 from agent.evidence.figures import figures
 from agent.evidence.geo import distance_text, location_in, metres_apart
 from agent.evidence.maps import WAYS
@@ -13,6 +14,7 @@ from agent.evidence.records import map_title
 from agent.evidence.types import AvoidedRoad, Gap, Location, MapTask, Point, TravelMode
 from agent.evidence.vocabulary import city_in_english, landmark_in
 from agent.mcp.records import (
+    NOT_FOUND,
     POINTLESS_TO_GO_ON,
     BranchCalls,
     MapRecords,
@@ -157,10 +159,22 @@ class Prefetch:
         """
         told, result = ("map_unmet", "map_unread", "map_widened"), self._result
         result.gaps[:] = [gap for gap in result.gaps if gap["code"] not in told]
+        self._tell_found_instead()
         if result.widened_from:
             self._tell_widened(result.widened_from)
         if self._task["intent"] in WAYS and result.routes:
             self._tell_unmet()
+
+    def _tell_found_instead(self) -> None:
+        """Tell from where else a model searched, instead of that the place was not found."""
+        result, own = self._result, letters_of(self._result.centre_name or "")
+        lost = [gap for gap in result.gaps if gap["code"] == NOT_FOUND]
+        if not (lost and own and result.places and self._place):
+            return
+        result.gaps[:] = [gap for gap in result.gaps if gap not in lost]
+        asked = letters_of(self._place)
+        if own not in asked and asked not in own:
+            self._tell_taken(self._place, result.centre_name or "", None)
 
     def _tell_unmet(self) -> None:
         """Note what a way takes no account of; of places the writer sees what is known."""

@@ -4,7 +4,7 @@ import json
 import logging
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 from agent.core.errors import AgentError, MalformedReply
 from agent.core.progress import Spot, SpotRole
 from agent.evidence.agreement import plain_name
-from agent.evidence.geo import distance_text, duration_text, metres_apart, wgs84_of
+from agent.evidence.geo import distance_text, duration_text, metres_apart, parse_lnglat, wgs84_of
 from agent.evidence.hours import yearly_hours
 from agent.evidence.records import (
     cost_words,
@@ -32,6 +32,7 @@ from agent.evidence.records import (
 from agent.evidence.types import (
     Anchor,
     Constraints,
+    Crs,
     Gap,
     Location,
     MapIntent,
@@ -149,6 +150,8 @@ class MapResult:
     searches: list[MapSearch] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
     """Names of positions ("lng,lat") that earlier calls have located."""
+    located: dict[str, str] = field(default_factory=dict)
+    """Those positions by the map's own ids, of what is no place of the records."""
     centre: Location | None = None
     centre_name: str | None = None
     centre_district: str | None = None
@@ -358,6 +361,22 @@ class MapRecords:
         self.result.centre_district = district
         self.options.on_found([_spot("anchor", name, wgs84_of(location))])
 
+    def measure_from(self, position: str, name: str | None, crs: Crs) -> None:
+        """Let places lie around what a model searches around, where there is no centre yet."""
+        point = parse_lnglat(position)
+        if name and point and self.result.centre is None:
+            self.set_centre(name, Location(lng=point[0], lat=point[1], crs=crs))
+
+    def aside(self) -> "MapRecords":
+        """Return records of the same searches in which places are tried, not entered."""
+        known = self.result
+        result = MapResult(centre=known.centre, centre_name=known.centre_name)
+        result.intent, result.radius_m = known.intent, known.radius_m
+        options = replace(self.options, on_found=lambda spots: None)
+        return MapRecords(
+            result, options, presentation=self.presentation, cities=self.cities, now=self._now
+        )
+
     def note_cities(self, arguments: Mapping[str, Any]) -> None:
         """Let places also lie in a city that a call names itself."""
         if self.cities:
@@ -389,7 +408,7 @@ class MapRecords:
         return [name for name in names if self.known_place(name) is None]
 
     def with_position(self, value: Any) -> Any:
-        """Return a value with the positions of the known places that it names by their ids.
+        """Return a value with the positions of what it names by ids that replies have had.
 
         Several stand in a list, or are parted by |.
         """
@@ -397,8 +416,12 @@ class MapRecords:
             return [self.with_position(each) for each in value]
         if not isinstance(value, str):
             return value
+        located = self.result.located
         places = [(part, self.known_place(part)) for part in value.split("|")]
-        return "|".join(lnglat(place["location"]) if place else part for part, place in places)
+        return "|".join(
+            lnglat(place["location"]) if place else located.get(part.strip(), part)
+            for part, place in places
+        )
 
     def reject(self, name: str, why: str) -> None:
         """Note a place that must not be used."""

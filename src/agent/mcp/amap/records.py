@@ -337,6 +337,8 @@ class AmapReader:
         if tool == "maps_geo":
             for geocode in objects(reply.get("return"))[:1]:
                 self._remember(str(geocode.get("location")), str(arguments.get("address")))
+        if tool == "maps_around_search" and (position := str(arguments.get("location"))):
+            self.records.measure_from(position, self._name_of(position), "GCJ-02")
         if tool == "maps_weather" and (weather := self.add_weather(reply)):
             return weather_lines(weather, language)
         if tool in _TOOL_MODES or tool == "maps_distance":

@@ -8,19 +8,19 @@ from typing import Any
 from agent.core.errors import ProviderRefused
 from agent.core.outside import finite, objects
 from agent.core.strings import without_accents
-from agent.evidence.constraints import fitting
+from agent.evidence.constraints import judged
 from agent.evidence.geo import location_in, metres_apart, parse_lnglat
 from agent.evidence.types import Location, MapTask, Place
 from agent.mcp.osm.records import OsmReader, location_of, name_of
 from agent.mcp.osm.tools import MODES, PROVIDER
 from agent.mcp.prefetch import ITSELF_M, Prefetch, one_line_of
-from agent.mcp.records import FITTING, BranchCalls, MapHit, MapRecords, lnglat, text_or_none
+from agent.mcp.records import BranchCalls, MapHit, MapRecords, lnglat, text_or_none
 from agent.texts import say
 
 log = logging.getLogger(__name__)
 _RADIUS_M = (100, 10_000)
-_ENTERED, _MOST_ENTERED = 8, 20
-"""Places of a search that are entered, and where demands are to be met: each is whole already."""
+_ENTERED, _TRIED = 8, 60
+"""Places of a search that are entered, and of each kind that are held against demands before."""
 _AS_KNOWN, _FAMOUS = 0.1, 0.4
 """Of the geocoder's importance: how far below another as well known, from where on world-famous."""
 _TOO_WIDE = frozenset({"place=country", "place=state", "place=continent", "place=ocean"})
@@ -63,7 +63,7 @@ class OsmPrefetch(Prefetch):
     async def _searched(self, spot: OsmSpot) -> list[list[dict[str, Any]]]:
         result = self._result
         where = {"location": spot.text, "radius_m": result.radius_m}
-        reply = await self._call("osm_nearby", {"kinds": self._kinds(), **where})
+        reply = await self._call("osm_nearby", {**self._wanted(), **where})
         rows = [row for row in objects(reply.get("places")) if not _is_spot(row, spot)]
         self._note_kinds(rows, spot.name, result.radius_m)
         return [rows]
@@ -74,7 +74,7 @@ class OsmPrefetch(Prefetch):
     async def _within(self, spot: OsmSpot) -> None:
         if spot.row.get("tag") in _TOO_WIDE:
             raise self._refused(f"{spot.name}: too wide", "map_place_too_wide")
-        reply = await self._call("osm_nearby", {"kinds": self._kinds(), "bbox": spot.row["bbox"]})
+        reply = await self._call("osm_nearby", {**self._wanted(), "bbox": spot.row["bbox"]})
         rows = objects(reply.get("places"))
         self._note_kinds(rows, spot.name, None)
         self._enter(rows)
@@ -235,8 +235,9 @@ class OsmPrefetch(Prefetch):
     def _naming(self) -> dict[str, str]:
         return {"language": self._language.split("-")[0]}
 
-    def _kinds(self) -> str:
-        return "|".join(self._keywords() or [_SIGHTS])
+    def _wanted(self) -> dict[str, Any]:
+        most = {"limit": _TRIED} if self._options.constraints else {}
+        return {"kinds": "|".join(self._keywords() or [_SIGHTS]), **most}
 
     def _note_kinds(
         self, rows: Sequence[Mapping[str, Any]], where: str, radius_m: int | None
@@ -246,7 +247,8 @@ class OsmPrefetch(Prefetch):
             self._note_search(word, where, hits, radius_m)
 
     def _enter(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Enter the best places of each kind; where demands are to be met, until some meet them."""
+        """Enter the best places of each kind: those first that are known to meet the demands."""
+        rows = self._by_demands(rows)
         queues = [
             [row for row in rows if word in (row.get("kinds") or [])]
             for word in self._keywords() or [_SIGHTS]
@@ -258,21 +260,33 @@ class OsmPrefetch(Prefetch):
                     ranked.setdefault(str(queue[place].get("id")), queue[place])
         if not ranked:
             raise self._refused("no results", "map_no_results")
-        result, options = self._result, self._options
+        result = self._result
         for row in ranked.values():
-            demands = options.constraints
-            lacks = demands and fitting(result.places, demands, options.language) < FITTING
-            kinds = [str(kind) for kind in row.get("kinds") or []]
-            if len(result.places) < (_MOST_ENTERED if lacks else _ENTERED):
-                self._reader.add_place(row, kinds)
+            if len(result.places) < _ENTERED:
+                self._reader.add_place(row, _kinds_of(row))
             else:
-                result.hits.append(self._hit(row, kinds))
+                result.hits.append(self._hit(row, _kinds_of(row)))
         if not result.places:
             self._gap(self._refused("nothing usable", "map_no_results"))
+
+    def _by_demands(self, rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+        """Return rows by how well they meet what is demanded, else in their order."""
+        if not (demands := self._options.constraints):
+            return rows
+        aside = self._records.aside()
+        reader = OsmReader(aside)
+        tried = ((reader.add_place(row, _kinds_of(row)), row) for row in rows)
+        by_id = {place["id"]: row for place, row in tried if place}
+        places = judged(aside.result.places, demands, self._options.language)
+        return [by_id[place["id"]] for place in places]
 
     def _hit(self, row: Mapping[str, Any], kinds: list[str]) -> MapHit:
         name, address = name_of(row, self._language), text_or_none(row.get("address"))
         return MapHit(id=str(row.get("id")), name=name, address=address, keywords=kinds)
+
+
+def _kinds_of(row: Mapping[str, Any]) -> list[str]:
+    return [str(kind) for kind in row.get("kinds") or []]
 
 
 def _is_wide(row: Mapping[str, Any]) -> bool:

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from agent.core.errors import BudgetExceeded, ProviderError
 from agent.core.outside import finite, objects, whole_or_none
 from agent.core.strings import has_han
-from agent.evidence.geo import location_at
+from agent.evidence.geo import location_at, parse_lnglat
 from agent.evidence.hours import days_in_words, hours_words, osm_hours
 from agent.evidence.types import (
     Leg,
@@ -103,11 +103,15 @@ class OsmReader:
 
     def __init__(self, records: MapRecords) -> None:
         self.records = records
-        result, self._language = records.result, records.options.language
-        self._names = {**result.names}
-        self._names |= {lnglat(place["location"]): place["name"] for place in result.places}
+        self._language = records.options.language
+
+    def _names(self) -> dict[str, str]:
+        """Return the names of what is known to lie at positions."""
+        result = self.records.result
+        names = {**result.names, **{lnglat(p["location"]): p["name"] for p in result.places}}
         if result.centre and result.centre_name:
-            self._names[lnglat(result.centre)] = result.centre_name
+            names[lnglat(result.centre)] = result.centre_name
+        return names
 
     def read(self, tool: str, arguments: Mapping[str, Any], reply: dict[str, Any]) -> str:
         """Enter the records of a model's call; return the reply as the model reads it."""
@@ -119,19 +123,23 @@ class OsmReader:
         language, result = self._language, self.records.result
         if tool == "osm_weather":
             position = str(arguments.get("location"))
-            weather = self.add_weather(reply, self._names.get(position, position))
+            weather = self.add_weather(reply, self._names().get(position, position))
             return weather_lines(weather, language) if weather else []
         if tool == "osm_route" and result.intent in ("route", "distance", None):
             between = [part.strip() for part in str(arguments.get("via") or "").split("|")]
             start, end = (str(arguments.get(end)) for end in ("origin", "destination"))
             ends = [start, *filter(None, between), end]
+            names = self._names()
             route = self.add_route(
-                reply, arguments.get("mode"), ends, [self._names.get(end, end) for end in ends]
+                reply, arguments.get("mode"), ends, [names.get(end, end) for end in ends]
             )
             return [route_line(route, language)] if route else []
         rows = objects(reply.get("places"))
-        if tool == "osm_geocode" and rows and (location := location_of(rows[0])):
-            result.names[lnglat(location)] = str(arguments.get("query"))
+        if tool == "osm_geocode":
+            self._note_located(rows, str(arguments.get("query")))
+        if tool == "osm_nearby" and (point := parse_lnglat(str(arguments.get("location")))):
+            position = lnglat(Location(lng=point[0], lat=point[1], crs="WGS-84"))
+            self.records.measure_from(position, self._names().get(position), "WGS-84")
         if tool == "osm_geocode" and result.intent in ("nearby", "area"):
             # A search for cafés asks where a station is, which is no place of it.
             return []
@@ -141,6 +149,15 @@ class OsmReader:
             + (f" | {lnglat(place['location'])}" if tool == "osm_geocode" else "")
             for place in places
         ]
+
+    def _note_located(self, rows: Sequence[Mapping[str, Any]], query: str) -> None:
+        """Keep where a name is: a model goes on from there by the id or by the position."""
+        result = self.records.result
+        for at, row in enumerate(rows):
+            if (location := location_of(row)) and (identity := text_or_none(row.get("id"))):
+                result.located[identity] = lnglat(location)
+                name = name_of(row, self._language) if at else query
+                result.names.setdefault(lnglat(location), name)
 
     def add_place(self, row: Mapping[str, Any], keywords: Sequence[str] = ()) -> Place | None:
         """Enter a place; return None where it has no position, no name or is too far."""
@@ -172,6 +189,8 @@ class OsmReader:
             place["name_en"] = english
         if phone := text_or_none(row.get("phone")):
             place["phone"] = phone
+        if (access := row.get("wheelchair")) in ("no", "limited"):
+            place["wheelchair"] = access
         return self.records.add_place(place, keywords)
 
     def _kind(self, row: Mapping[str, Any]) -> str:
@@ -185,7 +204,7 @@ class OsmReader:
 
         about = [each for each in [*listed("cuisine"), *listed("diets_only")] if each != words]
         about += [say("map.options", language, what=each) for each in listed("diets_yes")]
-        if row.get("wheelchair") == "yes":
+        if row.get("wheelchair") in ("yes", "designated"):
             about.append(say("map.wheelchair", language))
         about = list(dict.fromkeys(about))
         text = say("punctuation.comma", self._language).join(about)
