@@ -109,6 +109,10 @@ async def test_a_city_that_nobody_named_is_told(
     found = await lab.map_result(task, query=query, options=more)
     message = say("map.city_assumed", "zh", city="南京市")
     assert (message in [gap["message"] for gap in found.gaps]) is told
+    if told:
+        read = await lab.map_result(task, query=query, options=more, language="de")
+        message = say("map.city_assumed", "de", city="Nanjing")
+        assert message in [gap["message"] for gap in read.gaps], "in letters that its reader reads"
 
 
 async def test_a_place_that_a_search_found_under_another_name_is_told(lab: MapLab) -> None:

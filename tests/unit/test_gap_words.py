@@ -189,6 +189,25 @@ def test_what_something_else_stood_in_for_is_not_told() -> None:
     assert reader_note([gap], "", "en", unfinished=True) == "*Note: the text is not complete.*"
 
 
+def test_what_was_taken_for_what_was_asked_is_told_once_where_the_answer_has_records_of_it() -> (
+    None
+):
+    message = say("map.taken", "en", place="Starbucks (Sanlitun)", name="Blue Frog (Sanlitun)")
+    gap = Gap(query="q", provider="amap", code="map_taken", message=message, concerns=["a1-0"])
+
+    def note(source: str, text: str, verdict: str | None = None) -> str:
+        cited = Source(id=source, kind="place", title="T", url="u", provider="p", quotes=[])
+        gaps = with_recovered([gap, gap], [], [cited], "en")
+        return reader_note(gaps, text, "en", verdict=verdict)
+
+    told = say("answer.missing", "en", text=message)
+    assert note("a1-0", "It is 789 m.") == told
+    assert note("a1-0", "It is 789 m.", verdict="") == told
+    assert message in note("a1-0", "It is 789 m.", verdict="What lunch costs was not found.")
+    assert note("a1-0", f"For {message}, it is 789 m.") == ""
+    assert note("a2-0", "It is open until 22:30.") == ""
+
+
 def test_a_web_without_pages_is_no_loss_where_the_map_or_other_searches_answer() -> None:
     one = Gap(query="coffee", provider="google", code="no_results", message=NONE_EN)
     own = Gap(query="weather", provider="google", code="no_results", message="Nothing on it.")

@@ -23,7 +23,7 @@ from agent.mcp.records import (
     map_gap,
     misread,
 )
-from agent.texts import in_script, say
+from agent.texts import in_script, is_chinese, say
 
 log = logging.getLogger(__name__)
 _HERE_WORDS = frozenset(
@@ -160,6 +160,9 @@ class Prefetch:
         told, result = ("map_unmet", "map_unread", "map_widened"), self._result
         result.gaps[:] = [gap for gap in result.gaps if gap["code"] not in told]
         self._tell_found_instead()
+        for gap in result.gaps:
+            if gap["code"] == "map_taken" and result.sources:
+                gap["concerns"] = [source["id"] for source in result.sources]
         if result.widened_from:
             self._tell_widened(result.widened_from)
         if self._task["intent"] in WAYS and result.routes:
@@ -212,11 +215,11 @@ class Prefetch:
     def _tell_city(self, place: str, city: str, others: Sequence[str], at: Location) -> None:
         """Note which city's place was taken, where others have one, or nobody said which city."""
         language, named = self._options.language, self._is_city_known(place, city, at)
-        names = say("punctuation.comma", language).join(others[:3])
-        values = {"place": in_script(place, language), "city": in_script(city, language)}
+        names = say("punctuation.comma", language).join(map(self._town, others[:3]))
+        values = {"place": in_script(place, language), "city": self._town(city)}
         self._cities.add(city)
         if names:
-            message = say("map.ambiguous", language, others=in_script(names, language), **values)
+            message = say("map.ambiguous", language, others=names, **values)
         elif not named:
             message = say("map.city_assumed", language, **values)
         else:
@@ -226,11 +229,17 @@ class Prefetch:
     def _tell_taken(self, place: str, name: str, city: str | None) -> None:
         """Note which place was taken for one that the map has under another name."""
         language = self._options.language
-        town = city if city and city not in name else ""
+        town = self._town(city) if city and city not in name else ""
         taken = f"{name}{say('punctuation.brackets', language, text=town)}" if town else name
         values = {"place": in_script(place, language), "name": in_script(taken, language)}
-        self._remark("map_ambiguous", say("map.taken", language, **values))
+        self._remark("map_taken", say("map.taken", language, **values))
         self._cities.update(filter(None, [city]))
+
+    def _town(self, city: str) -> str:
+        """Return a city as whoever asks reads it."""
+        language = self._options.language
+        reads_han = is_chinese(language) or language == "ja"
+        return in_script(city, language) if reads_han else city_in_english(city) or city
 
     def _is_city_known(self, place: str, city: str, at: Location) -> bool:
         """Return whether the question, its fame, what was shown before or where one is tell it."""

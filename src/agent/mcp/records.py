@@ -52,6 +52,7 @@ log = logging.getLogger(__name__)
 REMARKS = (
     "map_widened",
     "map_ambiguous",
+    "map_taken",
     "map_no_timetables",
     "map_unmet",
     "map_unread",

@@ -51,8 +51,10 @@ _SAID_FIRST = {"map_unmet", "map_no_timetables", "map_ambiguous"}
 _MAP_ASKS = {"map_needs_place"}
 """Codes of a map that was not asked for want of a place."""
 _WEB = frozenset({"web", *LABELS})
+_TAKEN = "map_taken"
+"""Code of what was taken for what was asked: told once, where the answer has records of it."""
 _ALWAYS_SAID = {
-    "model_weak", "notes_lack", "outing_too_few", "outing_impossible", *REMARKS,
+    "model_weak", "notes_lack", "outing_too_few", "outing_impossible", *{*REMARKS} - {_TAKEN},
     "no_documents", "none_to_read", "attachments_unread", NOT_LOOKED_UP,
 }  # fmt: skip
 _IN_LINE, _LONGEST_NOTE = 2, 160
@@ -177,7 +179,7 @@ def reader_note(
     noted = [(gap, _note(gap, language, mapped=mapped)) for gap in untold]
     notes = dict.fromkeys(note for _, note in noted if note)
     if verdict and is_written_in(verdict, language):
-        dead = [note for gap, note in noted if _map_failed(gap)]
+        dead = [note for gap, note in noted if note and (_map_failed(gap) or gap["code"] == _TAKEN)]
         is_told = _says_not_found(text, verdict) or _is_spoken_of(text, verdict)
         own = [] if is_told else [_in_line(verdict)]
         notes = dict.fromkeys([*dead, *own])
