@@ -248,11 +248,13 @@ async def test_the_sources_are_listed_while_the_judge_still_reads() -> None:
 
 
 async def test_what_may_be_asked_next_comes_with_the_answer_short_new_and_three_at_most() -> None:
+    """In its script: in a Chinese conversation one was English."""
     lines = [
         EN,
         "What do they cost?",
         "What  do they\ncost?",
         "x" * 91,
+        "它们多少钱？",
         "Who makes them?",
         "",
         "3?",

@@ -143,6 +143,14 @@ def test_a_sentence_about_several_places_is_judged_by_the_records_of_all() -> No
     assert {*places} <= names("两个博物馆都免费[^a0-0][^a0-1]。")
     assert not {*places} <= names("第3页说公园很大[^w3-0]。")
     assert not {*places} <= names("- 第3页说公园很大。")
+    # An earlier answer's places are asked about by their names, where others were found.
+    before = {"p0-0": Record(["西贝 | 中餐厅"], place(id="p0-0", name="西贝"))}
+    known = Evidence(pages | places | before)
+    assert {*places} <= names("两个博物馆都免费。")
+    assert "p0-0" not in names("两个博物馆都免费。")
+    assert "p0-0" in names("两个博物馆和西贝都近。")
+    known = Evidence(pages | before)
+    assert "p0-0" in names("都不远。")
 
 
 def test_own_documents_that_are_short_as_a_whole_are_all_shown_to_the_judge() -> None:

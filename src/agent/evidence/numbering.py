@@ -48,7 +48,15 @@ def is_kept(name: str) -> bool:
     return name[:1] in "walf" and (len(number), len(last)) == (3, 2) and digits
 
 
-def carry_over(sources: Sequence[Source], prefix: str = "p0") -> list[Source]:
+_CARRIED = "p0"
+
+
+def is_carried(name: str) -> bool:
+    """Return whether an id is one under which an earlier turn's source was carried over."""
+    return name.startswith(f"{_CARRIED}-")
+
+
+def carry_over(sources: Sequence[Source], prefix: str = _CARRIED) -> list[Source]:
     """Return sources of the previous turn under ids of their own (`p0-0` …), not numbered.
 
     With new ids nothing the next search finds can be mistaken for them. One of the thread's

@@ -32,10 +32,12 @@ from agent.state import (
     OverallState,
     PlannedQuery,
     Reflection,
+    Turn,
     Update,
     answer_language,
     reader_language,
 )
+from agent.texts.languages import may_be
 
 log = logging.getLogger(__name__)
 NODE = "reflection"
@@ -86,7 +88,7 @@ async def reflection(
         is_sufficient=verdict.is_sufficient,
         knowledge_gap=verdict.knowledge_gap,
         follow_up_queries=follow_ups,
-        next_questions=_next_questions(verdict, turn["question"], follow_ups),
+        next_questions=_next_questions(verdict, turn, follow_ups),
         search_query=[query["query"] for query in follow_ups],
         queries=[PlannedQuery(**q, round=finished + 1) for q in follow_ups],
         usage=meter.usage,
@@ -200,16 +202,18 @@ def _material(state: OverallState, configuration: Configuration) -> dict[str, st
     }
 
 
-def _next_questions(verdict: Reflection, question: str, asked: list[Query]) -> list[str]:
+def _next_questions(verdict: Reflection, turn: Turn, asked: list[Query]) -> list[str]:
     """Return what the reader could ask next: a few short questions, none of which was asked.
 
+    In the script of the answer: a model writes some in English.
     After the last round nobody is asked for them again.
     """
     lines = (one_line(text, longest=_LONGEST_NEXT + 1) for text in verdict.next_questions)
-    short = [line for line in lines if line and len(line) <= _LONGEST_NEXT]
+    language = reader_language(turn)
+    short = [line for line in lines if may_be(language, line) and 0 < len(line) <= _LONGEST_NEXT]
     new = drop_seen(
         [Query(query=line, map=None) for line in short],
-        [Query(query=question, map=None), *asked],
+        [Query(query=turn["question"], map=None), *asked],
     )
     return [query["query"] for query in new[:_MOST_NEXT]]
 

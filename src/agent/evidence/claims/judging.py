@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.statements import Notation, Statement, end_of
 from agent.evidence.mentions import mentioned
+from agent.evidence.numbering import is_carried
 
 BATCH, _CELL, _MORE_OF_A_ROW = 12, 0.5, 4
 """Statements of one call, whose reply takes as long as it has words; what a cell counts of one, and
@@ -107,8 +108,10 @@ def shown(batch: Sequence[Statement], evidence: Evidence) -> list[Passage]:
     picked, used = (also & evidence.by_name.keys()) | evidence.small_own, 0
     records = evidence.of_places
     picked |= {records[name] for name in _named_in(batch, evidence)}
-    if len(records) <= _MOST_PLACES and any(_is_of_several(one, records) for one in batch):
-        picked |= {*records.values()}
+    # Where this turn found places, those of earlier ones are meant by their names only.
+    new = {name: first for name, first in records.items() if not is_carried(name)} or records
+    if len(new) <= _MOST_PLACES and any(_is_of_several(one, records) for one in batch):
+        picked |= {*new.values()}
     for depth in range(max(map(len, ranked), default=0)):
         for passages in ranked:
             if depth < len(passages) and passages[depth].name not in picked:

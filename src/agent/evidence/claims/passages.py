@@ -201,7 +201,8 @@ class Evidence:
         for name, number in self.numbers.items():
             texts = self.records[name].texts if name in self.records else self.known
             whole = name in self.records and self.records[name].place is not None
-            if name in self.records and not whole and (page := self.records[name].page):
+            page = self.records[name].page if name in self.records else KNOWN
+            if page and not whole:
                 texts = [_untold(text, told.setdefault(page, {""})) for text in texts]
             # What else is known of a place, its ways to others above all, stands apart.
             pieces = [*texts[:1], *packed(texts[1:])] if whole else packed(texts)
@@ -472,7 +473,8 @@ def _ranked(scored: Iterable[tuple[float, int]], most: int) -> list[int]:
 def _untold(text: str, told: set[str]) -> str:
     """Return the sentences of a text that were not told yet, and take them for told.
 
-    Two searches found one page. The rows of a table stand together, if any of them is new.
+    Two searches find one page, and a plan has its sums in two places. The rows of a table stand
+    together, if any of them is new.
     """
     lines, is_new = list[str](), False
     for line in text[:_MOST_READ].split("\n"):
