@@ -1,5 +1,6 @@
 """Own documents that a question names: read whole, never filtered; nothing else where so wanted."""
 
+import re
 from collections.abc import AsyncIterator
 from typing import Any, cast
 
@@ -12,6 +13,7 @@ from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block
 from agent.texts import say
 from tests.support.lab import answer_of, told
+from tests.support.long_lab import says_json
 from tests.support.plan_knowledge import MemoryKnowledge
 from tests.support.plan_lab import PlanLab, Planner, World, plan_process
 
@@ -219,3 +221,31 @@ def test_a_reader_is_told_three_of_the_documents_not_read_and_how_many_more() ->
     names = "File 0, File 1, File 2 and 8 more"
     assert said == f"Read whole: 0 of 11 of your documents; not whole: {names}."
     assert WholeDocuments(unread=unread[:3]).coverage("en").endswith("File 0, File 1, File 2.")
+
+
+async def test_a_follow_up_is_shown_own_documents_once_and_its_last_answer_cites_their_files(
+    lab: PlanLab,
+) -> None:
+    await lab.ask(QUESTION, inputs={"collections": ["own"]})
+    await lab.ask("那电力呢？")
+    prompt = lab.llm.asked("dossier")[-1].user
+    before = block(prompt, "previous")
+    assert all(f"] {name} (notes/{name}.md)" in before for name in FILES)
+    for text in FILES.values():
+        for part in text.split("\n\n"):
+            assert part not in before
+    marker = re.search(r"供电 620 千瓦[^\[]*(\[\^p0-\d+\])", block(prompt, "conversation"))
+    assert marker
+    assert f"{marker[1]} 厂房甲" in before
+
+
+async def test_the_review_is_shown_the_very_passage_that_a_sentence_cites(lab: PlanLab) -> None:
+    def written(turn: ModelTurn) -> ModelReply:
+        ids = re.findall(r"\[\^(o\d-\d)\] (?:租金|供电)", block(turn.user, "documents"))
+        return ModelReply(text=f"# 厂房\n\n供电是 620 千瓦[^{ids[1]}]。租金是 8,200 元[^{ids[0]}]。")
+
+    lab.llm.rules["dossier"] = written
+    lab.llm.rules["claim_check"] = says_json(rulings=[{"r": "1 s 1.1"}, {"r": "2 s 1.1"}])
+    await lab.ask(QUESTION, inputs={"collections": ["own"]})
+    draft = block(lab.llm.asked("review")[0].user, "draft")
+    assert re.search(r"620 千瓦 ?\[\^o\d-1\]。⟨2⟩租金是 8,200 元 ?\[\^o\d-0\]", draft)

@@ -344,12 +344,23 @@ def test_one_place_has_one_id_also_where_two_turns_found_it() -> None:
     assert previous["notes"] == ["甲[^p0-0]"]
 
 
-def test_passages_of_one_document_keep_an_id_and_words_of_their_own() -> None:
+def test_passages_of_one_document_are_one_source_as_the_answer_numbers_them() -> None:
     passages = [
-        source(f"d0-{n}", "https://doc", kind="document", quotes=[f"第{n}段。"]) for n in range(3)
+        source(f"d0-{n}", "", kind="document", title="合同", quotes=[f"第{n}条。"])
+        for n in range(3)
     ]
-    previous = left(Knowledge([passages[0]], passages, [], []))
-    assert [s["quotes"] for s in previous["sources"]] == [["第0段。"], ["第1段。"], ["第2段。"]]
+    other = source("d1-0", "", kind="document", title="食堂", quotes=["周五吃面。"])
+    previous = left(Knowledge([passages[2]], [*passages, other], [], ["见[^d0-1]。"]))
+    assert [(s["id"], s["quotes"]) for s in previous["sources"]] == [
+        ("p0-0", ["第0条。", "第1条。", "第2条。"]),
+        ("p0-1", ["周五吃面。"]),
+    ]
+    assert previous["notes"] == ["见[^p0-0]。"]
+    again = with_ids_of([{**s, "id": f"o{s['id']}"} for s in (*passages, other)], previous)  # type: ignore[list-item]
+    shown = previous_lines(again, 1000)
+    assert "条" not in shown
+    assert "[^p0-0] 合同" in shown, "what the answer cites has its file's name"
+    assert "食堂" not in shown
 
 
 def test_a_page_that_is_found_again_is_shown_under_its_new_id_only() -> None:

@@ -1,5 +1,6 @@
 """Edits and inserts of numbered statements: what they make of a text, and what is new in it."""
 
+from agent.evidence.citations import Citer
 from agent.evidence.claims.judging import Ruling
 from agent.evidence.claims.outcomes import WrongFigure
 from agent.evidence.claims.passages import Evidence, Record
@@ -17,7 +18,8 @@ from agent.evidence.claims.revision import (
     faults_block,
     numbered_draft,
 )
-from agent.evidence.claims.statements import MARKED, statements
+from agent.evidence.claims.statements import MARKED, numbered, statements
+from agent.evidence.types import Source
 from tests.support.rows import by_examples
 
 TEXT = """# Pumps
@@ -49,7 +51,7 @@ def changed(
         edits=[Edit(id=name, text=text) for name, text in edits],
         inserts=[Insert(after=name, text=text) for name, text in inserts],
     )
-    done = applied(TEXT, statements(TEXT, MARKED), revision, str)
+    done = applied(TEXT, statements(TEXT, MARKED), revision, lambda words: (words, ()))
     return done.text, [done.text[start:end] for start, end in done.new], done.gone
 
 
@@ -226,3 +228,42 @@ def test_the_number_of_a_row_is_the_row_with_its_first_cell() -> None:
     assert "| Large | 90 | 60 dB |\n| Small | 40 | 60 dB |\n\nThe end." in moved
     for words in ("Huge", "| Huge | 95 |"):
         assert revised((row, words)) == TEXT
+
+
+def test_ids_that_share_a_number_stay_apart_through_a_revision() -> None:
+    titles = {"o1-0": "合同", "o1-1": "合同", "o1-2": "合同", "o2-0": "信"}
+    sources = {
+        name: Source(
+            id=name, kind="document", title=title, url="", provider="own", quotes=[f"第{name}条"]
+        )
+        for name, title in titles.items()
+    }
+    citer = Citer(sources)
+    text = citer.feed(
+        "租期两年 [^o1-2][^o2-0]。押金三月 [^o1-1][^o1-0]。旧句 [^o1-0]。末句 [^o1-2]。"
+    )
+    text += citer.flush()
+    notation = numbered(citer.used, sources)
+    found = statements(text, notation)
+    shown = numbered_draft(text, found, notation, citer.cites)
+    assert shown == (
+        "⟨1⟩租期两年 [^o1-2][^o2-0]。⟨2⟩押金三月 [^o1-1][^o1-0]。⟨3⟩旧句 [^o1-0]。⟨4⟩末句 [^o1-2]。"
+    )
+
+    def clean(words: str) -> tuple[str, list[tuple[int, str]]]:
+        beside = citer.beside()
+        return beside.feed(words) + beside.flush(), beside.cites
+
+    revision = Revision(
+        edits=[Edit(id="3", text="新 句 [^o1-1][^o2-0]。")],
+        inserts=[
+            Insert(after="1", text="插句 [^o1-0]。"),
+            Insert(after="4", text="\n\n又 [^o2-0]。"),
+        ],
+    )
+    done = applied(text, found, revision, clean, citer.cites)
+    again = numbered_draft(done.text, statements(done.text, notation), notation, done.cites)
+    assert again == (
+        "⟨1⟩租期两年 [^o1-2][^o2-0]。⟨2⟩插句 [^o1-0]。⟨3⟩押金三月 [^o1-1][^o1-0]。"
+        "⟨4⟩新 句 [^o1-1][^o2-0]。⟨5⟩末句 [^o1-2]。\n\n⟨6⟩又 [^o2-0]。"
+    )

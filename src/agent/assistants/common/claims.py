@@ -34,6 +34,7 @@ from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome, WrongFigure, rev
 from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.places import without_invented_places
 from agent.evidence.claims.proof import proved, repeating, wrong_figures
+from agent.evidence.claims.revision import Revised
 from agent.evidence.claims.rewording import (
     as_borne,
     as_supported,
@@ -278,26 +279,18 @@ class ClaimCheck:
         self.evidence, self.sources = evidence, sources
         self.notation = numbered(self.used, sources)
 
-    async def revise(
-        self,
-        text: str,
-        new: Sequence[tuple[int, int]],
-        gone: Sequence[int],
-        written: Sequence[tuple[str, Sequence[str]]] = (),
-        wrong: Sequence[WrongFigure] = (),
-    ) -> None:
+    async def revise(self, anew: Revised) -> None:
         """Take up a revised text: what is known of its statements is asked no more.
-
-        `written` are new words with the ids that they cite, `wrong` figures that were corrected.
 
         Asked again are those at the places that are new, those that failed, and, with the words
         before it, a statement that refers back to a new one or to one that is gone.
         """
+        text, gone = anew.text, anew.gone
         failed = {
             one.key for one, it in zip(self.statements, self.outcomes, strict=True) if it.fails
         }
         found = await compute(lambda: statements(text, self.notation), otherwise=list[Statement])
-        is_new = [any(one.start < end and start < one.end for start, end in new) for one in found]
+        is_new = [any(one.start < e and s < one.end for s, e in anew.new) for one in found]
         is_behind = [
             at > 0
             and one.kind != "cell"
@@ -309,13 +302,12 @@ class ClaimCheck:
         fresh = {one.key for one, is_it in zip(found, is_new, strict=True) if is_it}
         forgotten = failed | fresh | self._leaning
         if (evidence := await self.evidence) is not None:
-            self._wrong = [*wrong, *wrong_figures(self.outcomes, evidence)]
+            self._wrong = [*anew.wrong, *wrong_figures(self.outcomes, evidence)]
         self._decisive = list(dict.fromkeys(p for r in self._rulings.values() for p in r.p))
-        self.cites = ()
-        for one, is_it in zip(found, is_new, strict=True):
-            names = next((ids for words, ids in written if one.text in words), ()) if is_it else ()
-            if names:
-                self._exact[one.key] = tuple(names)
+        self.cites, self._text = anew.cites, text
+        for one in (one for one, is_it in zip(found, is_new, strict=True) if is_it):
+            self._exact.pop(one.key, None)
+            self._exactly(one)
         self._asked -= forgotten
         self._heard -= forgotten
         self._rulings = {k: ruling for k, ruling in self._rulings.items() if k not in forgotten}

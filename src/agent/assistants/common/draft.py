@@ -104,9 +104,13 @@ class Draft:
         self.earlier = with_ids_of(found, self.previous)
         """What the last turn left as a model is shown it: one id a page, one a passage."""
         self.read = {source["id"]: source for source in read}
-        again = {one["id"] for one in found if one["kind"] == "document"}
         both = zip(self.previous["sources"], self.earlier["sources"], strict=True)
-        gathered = [*found, *(old for old, new in both if new["id"] not in again)]
+        # A file's number stands for all its passages: read anew, they alone say what it does.
+        before = [
+            Source(**{**old, "quotes": new["quotes"]}) if old["kind"] == "document" else old
+            for old, new in both
+        ]
+        gathered = [*found, *before]
         self.sources = self.read | {source["id"]: source for source in gathered}
         self.citable: Mapping[str, Source] = self.sources
         """The sources that the model may cite: those that its prompt has shown."""
@@ -258,12 +262,12 @@ class Draft:
         self.citable = sources
         self.citer.know(sources)
 
-    def edited(self, words: str) -> str:
-        """Return words for somewhere in the text as it has them, their citations numbered."""
+    def edited(self, words: str) -> tuple[str, list[tuple[int, str]]]:
+        """Return words for somewhere in the text as it has them, and the ids they cite."""
         citer = self.citer.beside()
         cited = citer.feed(words) + citer.flush()
         self.citer.unknown_ids_removed += citer.unknown_ids_removed
-        return cited
+        return cited, citer.cites
 
     def add(self, sources: Sequence[Source], texts: Mapping[str, str]) -> None:
         """Take up what was looked up while the text was written."""

@@ -210,7 +210,7 @@ def _records(
         of_map = [by_record[name], texts.get(name, "")] if name in by_record else []
         records[name] = Record(
             of_map or _words_of(name, source, texts),
-            page=source_key(source) if source["kind"] == "page" else "",
+            page=source_key(source) if source["kind"] in ("page", "document") else "",
             is_own=source["kind"] == "document",
             title="" if of_map else dated_title(source),
         )
@@ -221,6 +221,9 @@ def _words_of(name: str, source: Source, texts: Mapping[str, str]) -> list[str]:
     """Return a source's words, its title and date first: quotes may be a model's, where text is."""
     # What an earlier turn left begins with the title already, and so do pages.
     words = [texts[name]] if texts.get(name) else source["quotes"]
+    if source["kind"] == "document" and not words:
+        # An earlier answer's document: its passages of this turn say it.
+        return []
     below = [untitled(source, text) for text in words]
     return ["\n".join(filter(None, [dated_title(source), *below]))]
 

@@ -91,7 +91,7 @@ def without_shown(
 def with_ids_of(gathered: Iterable[Source], previous: Previous) -> Previous:
     """Return it with the ids that its pages and passages have where this turn found them again.
 
-    A passage of a document that is shown again says nothing more.
+    Of a document only what is not shown again is said: one that is read anew, whole, says nothing.
     """
     pages, passages = dict[str, str](), dict[str, list[tuple[str, str]]]()
     for source in gathered:
@@ -104,9 +104,10 @@ def with_ids_of(gathered: Iterable[Source], previous: Previous) -> Previous:
     for source in previous["sources"]:
         key, quotes = source_key(source), source["quotes"]
         names[source["id"]] = name = pages.get(key, source["id"])
-        if quotes and (again := _told_in(quotes, passages.get(key, ()))):
-            names[source["id"]] = name = again
-            quotes = []
+        if again := passages.get(key):
+            names[source["id"]] = name = _told_in(quotes, again) or name
+            told = "\n".join(words for _, words in again)
+            quotes = [quote for quote in quotes if not _are_in(_bare_lines([quote]), told)]
         sources.append(Source(**{**source, "id": name, "quotes": quotes}))
     return Previous(
         **{
@@ -123,8 +124,16 @@ def with_ids_of(gathered: Iterable[Source], previous: Previous) -> Previous:
 
 def _told_in(quotes: Iterable[str], passages: Iterable[tuple[str, str]]) -> str:
     """Return the id of the passage that says all of the quotes; empty where none does."""
-    lines = [without_marks(line) for quote in quotes for line in quote.splitlines()]
-    return next((name for name, words in passages if all(line in words for line in lines)), "")
+    lines = _bare_lines(quotes)
+    return next((name for name, words in passages if lines and _are_in(lines, words)), "")
+
+
+def _bare_lines(quotes: Iterable[str]) -> list[str]:
+    return [without_marks(line) for quote in quotes for line in quote.splitlines()]
+
+
+def _are_in(lines: Iterable[str], words: str) -> bool:
+    return all(line in words for line in lines)
 
 
 def _stands_in(quote: str, text: str) -> bool:

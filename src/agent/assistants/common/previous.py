@@ -435,6 +435,10 @@ class _Choice:
         ]
 
 
+_NUMBERED_BY_KEY = ("page", "document")
+"""An answer has one number for all passages of one: what it cites with that is all of them."""
+
+
 @dataclass
 class _Room:
     left: int
@@ -449,13 +453,15 @@ class _Room:
 
 
 def _first_ids(sources: Sequence[Source], of_places: Mapping[str, str]) -> dict[str, str]:
-    """Return the id that each source is kept under: the first one of its page or place.
+    """Return the id that each source is kept under: the first one of its page, file or place.
 
-    Each passage of a document has its own; `of_places` has the ids of places by their sources'.
+    `of_places` has the ids of places by their sources'.
     """
     firsts: dict[str, str] = {}
-    keys = (of_places.get(s["id"]) or (source_key(s) if s["kind"] == "page" else s["id"])
-            for s in sources)  # fmt: skip
+    keys = (
+        of_places.get(s["id"]) or (source_key(s) if s["kind"] in _NUMBERED_BY_KEY else s["id"])
+        for s in sources
+    )
     return {s["id"]: firsts.setdefault(key, s["id"]) for s, key in zip(sources, keys, strict=True)}
 
 

@@ -26,7 +26,7 @@ from agent.core.patterns import Linear
 from agent.core.processor import compute, lazy_property
 from agent.core.progress import SECONDS_BETWEEN_SIGNS, Emit, ProgressEvent, event
 from agent.core.strings import cut_to_tokens, estimated_tokens
-from agent.evidence.citations import NOT_FOUND, cited_ids, ids_in, inert
+from agent.evidence.citations import ids_in, inert
 from agent.evidence.claims.corrected import left_out_for_want
 from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.revision import (
@@ -142,8 +142,6 @@ class _Rounds:
     prompt: Sequence[BaseMessage]
     asked: WriterBrief
     look: LookUp | None
-    written: list[tuple[str, list[str]]] = field(default_factory=list)
-    """The words of the revision, with the ids that they cite."""
 
     def shown(self, prompt: Sequence[BaseMessage]) -> dict[str, Source]:
         """Return the sources that a prompt shows."""
@@ -171,9 +169,8 @@ class _Rounds:
             claims.told = lambda judged, total: draft.emit(self._told(judged, total, 2))
             if revised is None:
                 return text
-            await claims.revise(
-                revised.text, revised.new, revised.gone, self.written, revised.wrong
-            )
+            claims.used[:] = draft.citer.used
+            await claims.revise(revised)
             return revised.text
 
     async def _drafted(self, pieces: AsyncIterator[str], signs: "_Signs") -> str:
@@ -217,7 +214,7 @@ class _Rounds:
         self.draft.allow(revising.citable)
         revised = await compute(
             lambda: replace(
-                applied(claims.text, claims.statements, revision, self._clean),
+                applied(claims.text, claims.statements, revision, self._clean, claims.cites),
                 wrong=corrections(revision, claims.statements, claims.outcomes, evidence),
             ),
             otherwise=lambda: None,
@@ -234,11 +231,8 @@ class _Rounds:
         }
         return revised
 
-    def _clean(self, words: str) -> str:
-        cleaned = self.draft.edited(_NO_MARKER.sub("", words))
-        not_found = [NOT_FOUND] if f"[^{NOT_FOUND}]" in words else []
-        self.written.append((cleaned, cited_ids(words) or not_found))
-        return cleaned
+    def _clean(self, words: str) -> tuple[str, list[tuple[int, str]]]:
+        return self.draft.edited(_NO_MARKER.sub("", words))
 
     def _strangers(self, statements: Sequence[Statement]) -> dict[int, list[str]]:
         """Return what the draft cites that is no source, by the places of statements."""
@@ -337,7 +331,8 @@ class _Revising:
         """Return the prompt: it begins as the draft's, and has room for so much of the sources."""
         draft, asked, look = self.rounds.draft, self.rounds.asked, self.rounds.look
         is_short = estimated_tokens(asked.documents) <= _ROOM // 2
-        text = numbered_draft(self.claims.text, self.claims.statements, self.claims.notation)
+        claims = self.claims
+        text = numbered_draft(claims.text, claims.statements, claims.notation, claims.cites)
         tools = look.tools if look and phase == PHASE else {}
         documents = asked.documents if is_short else _NOTHING
         values = {

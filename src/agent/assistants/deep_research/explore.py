@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.gaps import ask_or_gap, run_gap
+from agent.assistants.common.material import with_ids_of
 from agent.assistants.common.own_documents import SEARCH_DOCUMENTS, own_scope, search_own
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.search import map_tools
@@ -92,15 +93,15 @@ async def own_documents(
     services: Services,
     runtime: Runtime[Configuration],
     meter: Meter,
-) -> tuple[Raw, list[Source]]:
+) -> tuple[DeepState, Raw, list[Source]]:
     """Return own documents for the lead: whole at first, later what bears on the topic.
 
     Of those that have no room come the passages nearest to the question, with a source for each
-    that is new.
+    that is new; of the last turn the state has what these do not show.
     """
     scope = own_scope(state.get("readable", []), state.get("owner", ""), runtime)
     if scope is None:
-        return Raw(""), []
+        return state, Raw(""), []
     turn, own = state["turn"], own_limit(state["turn"], configuration)
     whole = await read_whole(scope, services, turn["language"], tokens=own)
     rest, new = rest_of(scope, whole), list[Source]()
@@ -120,7 +121,9 @@ async def own_documents(
         element("passage", f"[^{each['id']}] {each['quotes'][0]}", title=each["title"])
         for each in nearest
     ]
-    return Raw("\n".join([document_elements(whole), *rows])), new
+    earlier = with_ids_of(whole.sources(turn["language"]), state["previous"])
+    state = cast(DeepState, {**state, "previous": earlier})
+    return state, Raw("\n".join([document_elements(whole), *rows])), new
 
 
 def first_and_nearest(whole: WholeDocuments, queries: Sequence[str], tokens: int) -> WholeDocuments:
@@ -303,12 +306,12 @@ async def _explored(
     for gap in gaps:
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
     turn, language = state["turn"], state["turn"]["language"]
-    documents, found = await own_documents(state, configuration, services, runtime, meter)
+    shown, documents, found = await own_documents(state, configuration, services, runtime, meter)
     if found:
         opening = DeepUpdate(**{**opening, "sources_gathered": found})
     asking: Awaitable[ModelAnswer[BaseModel]] = services.models.ask(
         lead_model(state, configuration),
-        explore_prompt(state, configuration, documents),
+        explore_prompt(shown, configuration, documents),
         meter=meter,
         tools=tools,
         thinking=DEFAULT_THINKING["research"],

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -250,9 +250,13 @@ def _numbers(ids: Sequence[str], evidence: Evidence) -> str:
     return "".join(f" [{number}]" for number in numbers)
 
 
-def with_citations(fix: str, evidence: Evidence, notation: Notation) -> str:
-    """Return a judge's wording with the citations of the text in place of its numbers."""
-    names = {number: name for name, number in evidence.numbers.items() if number}
+def with_citations(fix: str, evidence: Evidence, notation: Notation, of: Iterable[str] = ()) -> str:
+    """Return a judge's wording with the citations of the text in place of its numbers.
+
+    Of ids that share a number that one which is among `of`, else the first.
+    """
+    every = [*reversed(evidence.numbers), *(name for name in of if name in evidence.numbers)]
+    names = {evidence.numbers[name]: name for name in every if evidence.numbers[name]}
 
     def write(match: re.Match[str]) -> str:
         name = names.get(int(match[1]))

@@ -312,11 +312,16 @@ class Evidence:
         return tellers
 
     def _telling(self, names: Iterable[str]) -> list[str]:
-        """Return the sources that have the words of some, each once."""
+        """Return the sources that have the words of some, each once; a file's passages stand alone.
+
+        But an id of a file that has no words of its own stands for all of them.
+        """
         told = dict[str, None]()
         for name in names:
             own = [name] if name in self._places else []
-            told |= dict.fromkeys([*own, *self._tellers.get(self.numbers.get(name, -1), ())])
+            is_passage = bool(own) and name in self.records and self.records[name].is_own
+            others = () if is_passage else self._tellers.get(self.numbers.get(name, -1), ())
+            told |= dict.fromkeys([*own, *others])
         return [*told]
 
     @lazy_property

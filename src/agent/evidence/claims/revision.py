@@ -4,7 +4,8 @@ A statement is known by its place, never by its words: a cell that was changed i
 stand elsewhere, too, is new all the same.
 """
 
-from collections import defaultdict
+from bisect import bisect_left, bisect_right
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -23,6 +24,10 @@ from agent.evidence.claims.rewording import exchanged, passages_of
 from agent.evidence.claims.statements import ITEM, MARKED, NAMING, Notation, Splitter, Statement
 from agent.evidence.figures import Date, figures, is_one_day
 
+Cite = tuple[int, str]
+"""An id that a text cites, with the character before which its number stands."""
+Clean = Callable[[str], tuple[str, Sequence[Cite]]]
+"""Make marked words those of a finished text, with what they cite."""
 _LONGEST, _LONGEST_LOOK, _SHORT = 6000, 600, 2
 _SIGNS = " \t\n⟨⟩<>[]().:"
 BEGINNING = "0"
@@ -217,6 +222,8 @@ class Revised:
     """A text after its revision, and where what is new in it begins and ends."""
 
     text: str
+    cites: Sequence[Cite] = ()
+    """The ids that it cites, as those of the text before it."""
     new: list[tuple[int, int]] = field(default_factory=list)
     gone: list[int] = field(default_factory=list)
     """Where statements were taken out."""
@@ -224,20 +231,27 @@ class Revised:
     """Figures that were corrected."""
 
 
-def numbered_draft(text: str, statements: Sequence[Statement], notation: Notation) -> str:
-    """Return a text with `⟨12⟩` before each statement and its citations by id."""
-    parts, at = list[str](), 0
-    for statement in statements:
-        parts += [text[at : statement.start], f"⟨{statement.name}⟩"]
-        at = statement.start
-    return with_ids("".join([*parts, text[at:]]), notation)
+def numbered_draft(
+    text: str, statements: Sequence[Statement], notation: Notation, cites: Sequence[Cite] = ()
+) -> str:
+    """Return a text with `⟨12⟩` before each statement and its citations by id.
 
-
-def with_ids(text: str, notation: Notation) -> str:
-    """Return a text that cites by ids in place of numbers; of a source with several, the first."""
-    return notation.pattern.sub(
-        lambda match: f"[^{ids[0]}]" if (ids := notation.read(match)) else match[0], text
-    )
+    Of a number that several ids share those stand there that its writer named; else the first.
+    """
+    parts = [(one.start, one.start, f"⟨{one.name}⟩") for one in statements]
+    places = [at for at, _ in cites]
+    for match in notation.pattern.finditer(text):
+        ids, (start, end) = notation.read(match), match.span()
+        # A blank before it may stand between; the next one's are no ids of this number.
+        near = cites[bisect_left(places, start - 1) : bisect_right(places, end)]
+        named = dict.fromkeys(name for _, name in near if name in ids) or ids[:1]
+        if ids:
+            parts.append((start, end, _marks(named)))
+    written, at = list[str](), 0
+    for start, end, words in sorted(parts):
+        written += [text[at:start], words]
+        at = end
+    return "".join([*written, text[at:]])
 
 
 def passage_line(passage: Passage) -> str:
@@ -292,7 +306,8 @@ def _marks(names: Iterable[str]) -> str:
 
 def _proposal(outcome: Outcome, evidence: Evidence) -> str:
     """Return the judge's wording as this prompt cites: its numbers are the judge's own."""
-    return with_citations(outcome.fix, evidence, MARKED)
+    named = sources_named(reversed(outcome.passages), evidence)
+    return with_citations(outcome.fix, evidence, MARKED, named)
 
 
 class _Unproved:
@@ -353,11 +368,12 @@ def applied(
     text: str,
     statements: Sequence[Statement],
     revision: Revision,
-    clean: Callable[[str], str],
+    clean: Clean,
+    cites: Sequence[Cite] = (),
 ) -> Revised:
     """Return a text with edits and inserts; ids that it has not are left out.
 
-    `clean` makes a writer's words those of the text.
+    `clean` makes a writer's words those of the text; `cites` are the ids that this cites.
     """
     by_name = {statement.name: statement for statement in reversed(statements)}
     of_cells = (one for one in reversed(statements) if one.kind == "cell")
@@ -365,73 +381,81 @@ def applied(
     changes = list[_Change]()
     for edit in revision.edits:
         if statement := by_name.get(edit.id):
-            changes.append(_edited(text, statement, clean(edit.text)))
+            changes.append(_edited(text, statement, edit.text, clean))
         elif row := rows.get(edit.id):
-            changes.append(_row_edited(text, row, clean(edit.text)))
+            changes.append(_row_edited(text, row, edit.text, clean))
     for insert in revision.inserts:
         if (at := by_name.get(insert.after) or rows.get(insert.after)) or insert.after == BEGINNING:
-            words, is_apart = clean(insert.text).strip(), insert.text.startswith("\n")
-            changes.append(
-                _inserted(text, at, words, is_apart) if at else _begun(statements, words)
-            )
-    return _made(text, [change for change in changes if change.is_one(text)])
+            words, is_apart = clean(insert.text.strip()), insert.text.startswith("\n")
+            change = _inserted(text, at, words[0], is_apart) if at else _begun(statements, words[0])
+            changes.append(replace(change, cites=words[1]))
+    return _made(text, [change for change in changes if change.is_one(text)], cites)
 
 
 @dataclass(frozen=True)
 class _Change:
-    """Words in place of others, and how many of their characters only part them."""
+    """Words in place of others, how many of their characters only part them, and what they cite."""
 
     start: int
     end: int
     words: str
     before: int = 0
+    cites: Sequence[Cite] = ()
 
     def is_one(self, text: str) -> bool:
         return self.words != text[self.start : self.end]
 
 
-def _made(text: str, changes: Iterable[_Change]) -> Revised:
+def _made(text: str, changes: Iterable[_Change], cites: Sequence[Cite]) -> Revised:
     parts, new, gone, at, size = list[str](), list[tuple[int, int]](), list[int](), 0, 0
+    kept, left = list[Cite](), deque(cites)
     # A stable order: of two inserts at one place the first one comes first.
     for change in sorted(changes, key=lambda change: (change.start, change.end)):
         if change.start < at:
             continue
+        while left and left[0][0] <= change.start:
+            place, name = left.popleft()
+            kept.append((place + size - at, name))
+        while left and left[0][0] <= change.end:
+            left.popleft()
         parts += [text[at : change.start], change.words]
         size += change.start - at
+        kept += [(size + change.before + place, name) for place, name in change.cites]
         if change.words:
             new.append((size + change.before, size + len(change.words.rstrip())))
         else:
             gone.append(size)
         size += len(change.words)
         at = change.end
-    return Revised("".join([*parts, text[at:]]), new, gone)
+    kept += [(place + size - at, name) for place, name in left]
+    return Revised("".join([*parts, text[at:]]), kept, new, gone)
 
 
-def _edited(text: str, statement: Statement, words: str) -> _Change:
-    words = " ".join(words.split())
+def _edited(text: str, statement: Statement, marked: str, clean: Clean) -> _Change:
+    marked = " ".join(marked.split())
     if statement.kind == "cell":
-        words = words.strip("| ").replace("\\|", "|").replace("|", "\\|") or "–"
-    elif not words and statement.kind == "heading":
+        marked = marked.strip("| ").replace("\\|", "|").replace("|", "\\|")
+    elif statement.kind == "item" and (sign := ITEM.match(marked)):
+        marked = marked[sign.end() :]
+    words, cites = clean(marked)
+    if not words and statement.kind == "heading":
         return _Change(statement.line, min(_line_end(text, statement.end) + 1, len(text)), "")
-    elif not words:
+    if not words and statement.kind != "cell":
         return _Change(*left_out(text, statement), "")
-    elif statement.kind == "item":
-        sign = ITEM.match(words)
-        words = words[sign.end() :] if sign else words
-    return _Change(statement.start, statement.end, words)
+    return _Change(statement.start, statement.end, words or "–", cites=cites)
 
 
-def _row_edited(text: str, cell: Statement, words: str) -> _Change:
+def _row_edited(text: str, cell: Statement, marked: str, clean: Clean) -> _Change:
     """Return the row of a cell in other words, none for none; words that are no such row are left.
 
     Its first cell has no number of its own: the hour of a plan, say.
     """
     begin, end = cell.line, _line_end(text, cell.end)
-    words = " ".join(words.split())
+    words, cites = clean(" ".join(marked.split()))
     if not words:
         return _Change(begin, min(end + 1, len(text)), "")
     is_row = words.startswith("|") and _bars(words) == _bars(text[begin:end])
-    return _Change(begin, end, words if is_row else text[begin:end])
+    return _Change(begin, end, words if is_row else text[begin:end], cites=cites)
 
 
 def _bars(row: str) -> int:
