@@ -125,14 +125,14 @@ async def test_explorers_search_side_by_side_and_bring_quotes_that_pages_really_
     [shown] = answers(llm.asked("deep_explore")[-1], "explore")
     assert f"- 电芯每千瓦时 417 元 “{FACT}” [^w" in shown
     assert "这句话哪一页都没有" not in shown
-    unquoted = f"({say('deep_research.unquoted', 'zh')})"
-    assert f"明年减半 {unquoted} [^w" in shown
-    assert f"- 据说更便宜 {unquoted}\n" in shown
+    assert "明年减半" not in shown, "what its page does not say is nobody's word"
+    assert "据说更便宜" not in shown
     assert "open: 回收价格" in shown
     # What they found is in the writer's prompt, and so are the pages.
     [report] = llm.asked("deep_report")
     assert FACT in block(report.user, "pages")
-    assert "电芯每千瓦时 417 元" in report.user
+    assert FACT not in block(report.user, "topics"), "its words are told once"
+    assert "电芯每千瓦时 417 元 [^w" in block(report.user, "topics")
     assert len(state["search_results"][0]["useful_webpages"]) >= 2
     # Both were planned: nothing is left, and the end is taken at once.
     assert [topic["status"] for topic in state["plan"]] == ["done", "done"]

@@ -117,7 +117,7 @@ async def test_review_and_revision_see_the_weekday_of_each_day_that_the_draft_na
     for turn in turns:
         told = block(turn.user, "today")
         assert f"{far:%Y-%m-%d %a}" in told
-        assert f"{before:%Y-%m-%d %a} (past, 20 days ago), or {before.year + 1}-" in told
+        assert f"{before:%Y-%m-%d %a} (past, 20 days ago), " in told
         assert "-02-30" not in told
         assert told.count(f"{far:-%m-%d}") == 1, "the day without a year is the one that has one"
 

@@ -137,7 +137,8 @@ def differing(turn: ModelTurn) -> ModelReply:
     return ModelReply(
         json={
             "differences": [
-                {**pair, "first_words": words[0], "second_words": words[1]},
+                # One word is altered in copying.
+                {**pair, "first_words": words[0], "second_words": f"全都{words[1]}"},
                 {**pair, "first_words": words[0], "second_words": "供电 700 千瓦"},
                 {**pair, "second": "o9-9", "first_words": words[0], "second_words": words[1]},
                 {**pair, "first_words": words[0], "second_words": words[0]},
@@ -154,6 +155,7 @@ async def test_differences_among_documents_reach_the_writer_where_their_words_ar
     (line,) = block(lab.llm.asked("dossier")[0].user, "differences").strip().splitlines()
     assert line.startswith("供电: “")
     assert "≠" in line
+    assert "全都" not in line, "it is shown as its passage has it"
     assert "605" in line
     assert "620" in line
 
@@ -242,7 +244,9 @@ async def test_a_follow_up_is_shown_own_documents_once_and_its_last_answer_cites
 async def test_the_review_is_shown_the_very_passage_that_a_sentence_cites(lab: PlanLab) -> None:
     def written(turn: ModelTurn) -> ModelReply:
         ids = re.findall(r"\[\^(o\d-\d)\] (?:租金|供电)", block(turn.user, "documents"))
-        return ModelReply(text=f"# 厂房\n\n供电是 620 千瓦[^{ids[1]}]。租金是 8,200 元[^{ids[0]}]。")
+        return ModelReply(
+            text=f"# 厂房\n\n供电是 620 千瓦[^{ids[1]}]。租金是 8,200 元[^{ids[0]}]。"
+        )
 
     lab.llm.rules["dossier"] = written
     lab.llm.rules["claim_check"] = says_json(rulings=[{"r": "1 s 1.1"}, {"r": "2 s 1.1"}])

@@ -18,6 +18,12 @@ NOW = "2026-11-29"
         ),
         ("5 March 2028, and 5 March again.", "2028-03-05 Sun (in 462 days, 330 of them Mon–Fri)"),
         ("29 November 2026", "2026-11-29 Sun"),
+        ("11月24日到30日", "2026-11-24 Tue (past, 5 days ago)"),
+        ("Due 1 December", "2026-12-01 Tue (in 2 days, 2 of them Mon–Fri)"),
+        ("Ends 30 November", "2026-11-30 Mon (in 1 day, 1 of them Mon–Fri)"),
+        ("About 13,000 a month in November and December. 3. Offer of Otterbein is in.", ""),
+        ("It lasts until May. 4. Quality: see memo.", ""),
+        ("On Dec. 3 we met.", "2026-12-03 Thu (in 4 days, 4 of them Mon–Fri)"),
         ("In March 2027, on 30 February, at 8.", ""),
     ],
 )
@@ -31,3 +37,10 @@ def test_of_many_days_the_nearest_are_told_in_their_order() -> None:
     assert told.count("(in") == 40
     assert told.index("2027-01-01") < told.index("2027-03-10")
     assert "2027-03-11" not in told
+
+
+def test_of_a_list_of_days_that_are_over_the_last_ones_are_told() -> None:
+    rows = [f"delivery {n}: 2026-{n % 9 + 1:02}-{n % 27 + 1:02}" for n in range(60)]
+    told = days_told([*rows, "received by 2026-12-02"], NOW)
+    assert told.count("past") == 10
+    assert "2026-12-02 Wed" in told

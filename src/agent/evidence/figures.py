@@ -22,8 +22,7 @@ Date = tuple[int | None, int | None, int | None]
 _TEN, _GREAT, _GROUP = 10, 100, 3
 _COUNTED = ("person", "second", "month", "year")
 """What a small number in words may only count: two people, 三天."""
-_MONTHS_A_YEAR, _DAYS_A_MONTH = 12, 31
-_HOUR, _LATE_NOON, _HALF_DAY, _DAY = 60, 240, 720, 1440
+_MONTHS_A_YEAR, _DAYS_A_MONTH, _HOUR, _LATE_NOON, _HALF_DAY, _DAY = 12, 31, 60, 240, 720, 1440
 
 
 def _any(words: Collection[str]) -> str:
@@ -39,7 +38,7 @@ def _any(words: Collection[str]) -> str:
     return "|".join(filter(None, parts))
 
 
-_MONTH = "(?:" + "|".join(f"{name[:3]}(?:{name[3:]})?" for name in MONTHS) + r"|Sept)\b\.?"
+_MONTH = "(?:" + "".join(rf"{m[:3]}\b\.?|{m}\b|" for m in MONTHS if m[3:]) + r"May\b|Sept\b\.?)"
 _ANY_FOREIGN = _any(list(FOREIGN_MONTHS))
 _TIMES = (
     r"倍|x(?![A-Za-z]|\ ?\d)|fold(?![A-Za-z])|:1(?!\d|:)"
@@ -539,7 +538,7 @@ def same(one: Figure, other: Figure) -> bool:
     """Return whether a figure of a sentence may say what a source's says.
 
     It may be rounded, by as much as its last digit shows, and leave out a unit, a year, or what
-    it is counted by; a sign, a unit and a half of the day are never left out.
+    it is counted by; a sign, a unit and a half of the day are never left out. A year tells no day.
     """
     if one.date or other.date:
         return _same_date(one, other)
@@ -568,9 +567,10 @@ def _told(figure: Figure) -> Decimal:
 
 def _same_date(one: Figure, other: Figure) -> bool:
     if not (one.date and other.date):
-        date, number = (one.date, other) if one.date else (other.date, one)
-        return bool(date and date[0] and number.clock is None and number.value == date[0])
-    return is_one_day(one.date, other.date)
+        (year, *day), number = (one.date, other) if one.date else (other.date or (None,), one)
+        return year == number.value and number.clock is None and not (one.date and any(day))
+    told = zip(one.date[1:], other.date[1:], strict=True)
+    return is_one_day(one.date, other.date) and not any(a and not b for a, b in told)
 
 
 def is_one_day(one: Date, other: Date) -> bool:

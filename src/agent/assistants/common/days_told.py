@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 from contextlib import suppress
-from datetime import date
-from itertools import pairwise
+from datetime import date, timedelta
+from itertools import chain, pairwise
 
 from agent.core.processor import breathe, compute
 from agent.evidence.claims.formulas import working_days
@@ -11,14 +11,18 @@ from agent.evidence.figures import Date, figures
 from agent.evidence.records import with_weekday
 from agent.state import Turn
 
-_DAYS, _LONGEST = 40, 400_000
-"""Days that are told, the nearest ones; characters that are looked through."""
+_DAYS, _PAST, _LONGEST = 40, 10, 400_000
+"""Days that are told, the nearest ones, and of these that are over; characters that are looked
+through. A list of deliveries has many that are over, and its reader plans ahead."""
+_OPEN = 90
+"""Days from today from which on a day without a year may be that of the next year, or of the last.
+"""
 
 
 def days_told(texts: Iterable[str], today: str) -> str:
     """Return today and the days that texts name: weekday, distance, working days from today.
 
-    One without a year is that of the same day with one; else both candidates are told.
+    One without a year is that of the same day with one, else the nearest; both where that is far.
 
     >>> days_told(["Offer valid until 4 December 2026."], "2026-11-29")
     '2026-11-29 Sun; named: 2026-12-04 Fri (in 5 days, 5 of them Mon–Fri)'
@@ -29,7 +33,9 @@ def days_told(texts: Iterable[str], today: str) -> str:
         told.update(figure.date for figure in figures(text[: max(0, left)]) if figure.date)
         left -= len(text)
     days, open_days = _days_of(told, now)
-    nearest = sorted(days, key=lambda day: abs(day - now))[:_DAYS]
+    nearest = sorted(days, key=lambda day: abs(day - now))
+    over = [day for day in nearest if day < now]
+    nearest = [day for day in nearest if day not in over[_PAST:]][:_DAYS]
     named = [
         _told(day, now) + (f", or {with_weekday(str(other), 'en')}" if other else "")
         for day in sorted(nearest)
@@ -38,9 +44,9 @@ def days_told(texts: Iterable[str], today: str) -> str:
     return "; named: ".join(filter(None, (with_weekday(today, "en"), ", ".join(named))))
 
 
-async def told_days(turn: Turn, documents: Iterable[str]) -> str:
-    """Return the same of a question and own documents; of today alone where that fails."""
-    texts, today = [turn["question"], *documents], turn["today"]
+async def told_days(turn: Turn, *of: Iterable[str]) -> str:
+    """Return the same of a question, own documents and notes; of today alone where that fails."""
+    texts, today = [turn["question"], *chain.from_iterable(of)], turn["today"]
     return await compute(
         lambda: days_told(texts, today), otherwise=lambda: with_weekday(today, "en")
     )
@@ -60,7 +66,8 @@ def _days_of(told: Iterable[Date], now: date) -> tuple[set[date], dict[date, dat
                 candidates.append(date(each, month, day))
         candidates.sort(key=lambda each: abs(each - now))
         days.update(candidates[:1])
-        open_days.update(pairwise(candidates[:2]))
+        is_open = abs(candidates[0] - now) > timedelta(_OPEN) if candidates else False
+        open_days.update(pairwise(candidates[: 2 * is_open]))
     return days, open_days
 
 
@@ -70,6 +77,7 @@ def _told(day: date, now: date) -> str:
     words = with_weekday(day.isoformat(), "en")
     if day == now:
         return words
+    length = f"{count} day{'s' * (count > 1)}"
     if day < now:
-        return f"{words} (past, {count} days ago)"
-    return f"{words} (in {count} days, {working} of them Mon–Fri)"
+        return f"{words} (past, {length} ago)"
+    return f"{words} (in {length}, {working} of them Mon–Fri)"

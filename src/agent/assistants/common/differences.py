@@ -16,8 +16,8 @@ from agent.assistants.common.services import Services
 from agent.assistants.common.whole_documents import WholeDocuments, document_elements
 from agent.core.budget import Meter
 from agent.evidence.citations import inert
-from agent.evidence.language import fold
 from agent.evidence.queries import clean_text
+from agent.evidence.quotes import as_it_says
 from agent.evidence.records import with_weekday
 from agent.evidence.types import Gap
 from agent.models.catalogue import DEFAULT_THINKING
@@ -96,45 +96,24 @@ async def differences_among(
     if reply is None or reply.parsed is None:
         return [], gaps
     texts = whole.texts
-    found = [_line(each) for each in reply.parsed.differences if _is_there(each, texts)]
-    limits = [
-        _limit_line(each) for each in reply.parsed.limits if _stands(each.words, each.id, texts)
-    ]
-    return list(dict.fromkeys([*found, *limits])), gaps
+    rows: list[Difference | FileLimit] = [*reply.parsed.differences, *reply.parsed.limits]
+    return list(dict.fromkeys(filter(None, (_line(row, texts) for row in rows)))), gaps
 
 
-def _is_there(found: Difference, texts: Mapping[str, str]) -> bool:
-    """Return whether both words stand in their passages and differ."""
-    return (
-        _plain(found.first_words) != _plain(found.second_words)
-        and _stands(found.first_words, found.first, texts)
-        and _stands(found.second_words, found.second, texts)
-    )
+def _line(found: Difference | FileLimit, texts: Mapping[str, str]) -> str:
+    """Return `about: “words” [^o0-1] ≠ “words” [^o1-2]`; empty where a passage has no such words.
 
-
-def _stands(words: str, name: str, texts: Mapping[str, str]) -> bool:
-    plain = _plain(words)
-    return bool(plain) and plain in _plain(texts.get(_id(name), ""))
-
-
-def _plain(text: str) -> str:
-    return "".join(fold(text).split())
+    Of a limit there is one side.
+    """
+    sides = [(found.words, found.id)] if isinstance(found, FileLimit) else [
+        (found.first_words, found.first), (found.second_words, found.second)
+    ]  # fmt: skip
+    told = [(as_it_says(words, texts.get(_id(name), "")), _id(name)) for words, name in sides]
+    if not all(words for words, _ in told) or len({words for words, _ in told}) < len(told):
+        return ""
+    quotes = (f"“{inert(clean_text(words, _WORDS))}” [^{name}]" for words, name in told)
+    return f"{inert(clean_text(found.about, _ABOUT))}: {' ≠ '.join(quotes)}"
 
 
 def _id(name: str) -> str:
     return name.strip().removeprefix("[^").removesuffix("]")
-
-
-def _line(found: Difference) -> str:
-    """Return `about: “words” [^o0-1] ≠ “words” [^o1-2]`."""
-    one, other = _quote(found.first_words, found.first), _quote(found.second_words, found.second)
-    return f"{inert(clean_text(found.about, 120))}: {one} ≠ {other}"
-
-
-def _limit_line(limit: FileLimit) -> str:
-    """Return `about: “words” [^o0-1]`."""
-    return f"{inert(clean_text(limit.about, _ABOUT))}: {_quote(limit.words, limit.id)}"
-
-
-def _quote(words: str, name: str) -> str:
-    return f"“{inert(clean_text(words, _WORDS))}” [^{_id(name)}]"

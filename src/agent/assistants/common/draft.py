@@ -12,7 +12,7 @@ from agent.assistants.common.gaps import (
     with_recovered,
 )
 from agent.assistants.common.judge import WAITING, Judge, Reviser, evidence_of
-from agent.assistants.common.material import with_ids_of
+from agent.assistants.common.material import still_said, with_ids_of
 from agent.assistants.common.previous import (
     NO_PREVIOUS,
     listed_last,
@@ -104,14 +104,8 @@ class Draft:
         self.earlier = with_ids_of(found, self.previous)
         """What the last turn left as a model is shown it: one id a page, one a passage."""
         self.read = {source["id"]: source for source in read}
-        both = zip(self.previous["sources"], self.earlier["sources"], strict=True)
-        # A file's number stands for all its passages: read anew, they alone say what it does.
-        before = [
-            Source(**{**old, "quotes": new["quotes"]}) if old["kind"] == "document" else old
-            for old, new in both
-        ]
-        gathered = [*found, *before]
-        self.sources = self.read | {source["id"]: source for source in gathered}
+        before = still_said(self.previous, self.earlier)
+        self.sources = self.read | {source["id"]: source for source in (*found, *before)}
         self.citable: Mapping[str, Source] = self.sources
         """The sources that the model may cite: those that its prompt has shown."""
         self.citer = Citer(self.sources, omitted=say("answer.link_omitted", self.language))

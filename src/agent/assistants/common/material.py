@@ -8,7 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from agent.assistants.common.previous import renamed_in, turns_of
 from agent.assistants.common.workspace import Item, choose
+from agent.core.patterns import Linear
 from agent.core.processor import breathe
+from agent.evidence.citations import MARKER
 from agent.evidence.claims.passages import Passage
 from agent.evidence.language import without_marks
 from agent.evidence.numbering import source_key
@@ -120,6 +122,46 @@ def with_ids_of(gathered: Iterable[Source], previous: Previous) -> Previous:
             ],
         }
     )
+
+
+def still_said(previous: Previous, again: Previous) -> list[Source]:
+    """Return the sources of the last turns as they are cited in this one, of which `again` is.
+
+    A file's number stands for all its passages: where these are read anew they alone say it.
+    """
+    both = zip(previous["sources"], again["sources"], strict=True)
+    return [
+        Source(**{**old, "quotes": new["quotes"]}) if old["kind"] == "document" else old
+        for old, new in both
+    ]
+
+
+def told_once(text: str, items: Iterable[Item], passages: Iterable[Passage]) -> str:
+    """Return notes without the words that these passages of the items show anyway.
+
+    A finding keeps its fact and its marker; what a search showed has neither, and goes.
+    """
+    shown: dict[str, str] = {}
+    for passage in passages:
+        shown[passage.source] = shown.get(passage.source, "") + without_marks(passage.text)
+    titles, lines = {item.id: item.title for item in items}, list[str]()
+    for line in text.splitlines():
+        breathe()
+        ids = MARKER.findall(line)
+        words = "".join(shown.get(name, "") for name in ids)
+        short = _QUOTE.sub(
+            lambda found, words=words: found[2] if without_marks(found[1]) in words else found[0],  # type: ignore[misc]
+            line,
+        )
+        bare = MARKER.sub("", short)
+        for name in ids:
+            bare = bare.removeprefix(f"{titles.get(name, '')}: ")
+        if not (words and all(without_marks(part) in words for part in bare.split(" ... "))):
+            lines.append(short)
+    return "\n".join(lines).strip()
+
+
+_QUOTE = Linear(r"“([^“”]{1,400})” ?(\[\^)")
 
 
 def _told_in(quotes: Iterable[str], passages: Iterable[tuple[str, str]]) -> str:

@@ -36,10 +36,9 @@ _MOST_PLACES = 12
 _MOST_SHOWN = 30
 """Of one answer whose names and numbers are kept."""
 _TURNS, _LONGEST_ASKED = 3, 80
-_LONGEST_TEXT = 1600
-"""Characters kept of a source's words."""
-_NEAREST, _LIKE = 2, 0.1
-"""Pieces of a text kept for a sentence that cites it, and the least bearing they have on it."""
+_LONGEST_TEXT, _NEAREST, _LIKE = 1600, 2, 0.1
+"""Characters kept of a source's words; pieces of a text kept for a sentence that cites it, and the
+least bearing they have on it."""
 _NOTES_SHARE = 0.6
 """The part of the room behind citations and places that notes may take."""
 NO_PREVIOUS = Previous(sources=[], places=[])
@@ -135,9 +134,11 @@ def shown_lines(
 
 
 def page_sources(previous: Previous) -> list[Source]:
-    """Return the earlier sources that no earlier place stands for already."""
+    """Return the earlier sources but those of places, and files that say nothing more uncited."""
     of_places = {id for place in previous["places"] for id in source_ids(place)}
-    return [source for source in previous["sources"] if source["id"] not in of_places]
+    cited = {id for turn in turns_of(previous) for id in turn["cited"]}
+    telling = (s for s in previous["sources"] if s["id"] not in of_places)
+    return [s for s in telling if s["quotes"] or s["kind"] != "document" or s["id"] in cited]
 
 
 def planned_before(previous: Previous, language: Language) -> str:
@@ -435,10 +436,6 @@ class _Choice:
         ]
 
 
-_NUMBERED_BY_KEY = ("page", "document")
-"""An answer has one number for all passages of one: what it cites with that is all of them."""
-
-
 @dataclass
 class _Room:
     left: int
@@ -458,10 +455,8 @@ def _first_ids(sources: Sequence[Source], of_places: Mapping[str, str]) -> dict[
     `of_places` has the ids of places by their sources'.
     """
     firsts: dict[str, str] = {}
-    keys = (
-        of_places.get(s["id"]) or (source_key(s) if s["kind"] in _NUMBERED_BY_KEY else s["id"])
-        for s in sources
-    )
+    keyed = {s["id"]: source_key(s) for s in sources if s["kind"] in ("page", "document")}
+    keys = (of_places.get(s["id"]) or keyed.get(s["id"], s["id"]) for s in sources)
     return {s["id"]: firsts.setdefault(key, s["id"]) for s, key in zip(sources, keys, strict=True)}
 
 

@@ -3,7 +3,7 @@
 import logging
 import re
 import time
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -274,16 +274,17 @@ def page_elements(pages: Sequence[ReadPage], tokens: int) -> Raw:
     return Raw("\n".join(rows))
 
 
-def topic_element(entry: TopicResult, tokens: int) -> Raw:
+def topic_element(entry: TopicResult, tokens: int, shorter: Callable[[str], str] = str) -> Raw:
     """Return a topic for a prompt: what explorers have found on it, and its notes.
 
-    Where no model has written notes these are what the searches showed; its pages stand apart.
+    Where no model has written notes these are what the searches showed; its pages stand apart, and
+    `shorter` takes out what these show.
     """
     found = cut_to_tokens(entry.get("found", ""), tokens // 2)
     is_told = bool(found) and entry.get("whole", False)
     notes = "" if is_told else entry["compressed_content"] or ""
     notes = cut_to_tokens(notes, tokens - estimated_tokens(found))
-    text = "\n".join(filter(None, [found, notes]))
+    text = shorter("\n".join(filter(None, [found, notes])))
     return element("topic", text, name=entry["topic"], open=entry.get("open") or None)
 
 

@@ -61,6 +61,7 @@ from agent.core.progress import event
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import MARKER
 from agent.evidence.queries import clean_text
+from agent.evidence.records import with_weekday
 from agent.evidence.types import Gap, Source
 from agent.knowledge.ranking import nearest_within
 from agent.models.catalogue import DEFAULT_THINKING
@@ -156,7 +157,7 @@ def explore_prompt(
     asked = f"{turn['question']}\n{state['topic']}"
     values = {
         "documents": documents,
-        "today": turn["today"],
+        "today": with_weekday(turn["today"], "en"),
         "conversation": cut_to_tokens(state["conversation"], limit // 10),
         "previous": previous_lines(
             state["previous"], limit // _PREVIOUS, asked, places_in=turn["language"]

@@ -14,14 +14,13 @@ from agent.assistants.common.workspace import Item
 from agent.assistants.deep_research.tools import SEARCH, ToExplore
 from agent.core.strings import cut_to_tokens
 from agent.evidence.citations import cited_ids
-from agent.evidence.language import fold
 from agent.evidence.queries import clean_text
+from agent.evidence.quotes import as_it_says
 from agent.evidence.types import Gap
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import Raw, fence, task_prompt
 from agent.search.hits import only_known
 from agent.state import answer_language
-from agent.texts import Language, say
 
 _ROUNDS, _QUERIES, _MOST = 2, 2, 12
 _FACT, _QUOTE = 400, 400
@@ -86,7 +85,7 @@ async def _explored(box: Toolbox, matter: ToExplore) -> Explored:
             break
         items = [item for o in explored.outcomes for items in o.items for item in items]
         findings = [found for found in told.findings[:_MOST] if found.fact]
-        explored.lines += [_line(found, items, box.language) for found in findings]
+        explored.lines += [line for found in findings if (line := _line(found, items))]
         explored.lines = list(dict.fromkeys(explored.lines))
         explored.open = [clean_text(each, _FACT) for each in told.open[:_MOST]]
         queries = [query for each in told.queries[:_QUERIES] if (query := clean_text(each, _FACT))]
@@ -130,18 +129,13 @@ async def _asked(
     return reply.parsed if reply else None
 
 
-def _line(found: Finding, items: Sequence[Item], language: Language) -> str:
-    """Return a finding as a marked line, with its quote where the page really has it."""
+def _line(found: Finding, items: Sequence[Item]) -> str:
+    """Return a finding as a marked line with its quote; empty where its page has no such words."""
     name = found.id.strip(" []^").partition(".")[0]
     fact, quote = (
         clean_text(only_known(text, ()), most)
         for text, most in ((found.fact, _FACT), (found.quote, _QUOTE))
     )
     item = next((item for item in items if item.id == name), None)
-    if item and quote and _bare(quote) in _bare(item.words):
-        return f"- {fact} “{quote}” [^{name}]"
-    return f"- {fact} ({say('deep_research.unquoted', language)})" + (f" [^{name}]" if item else "")
-
-
-def _bare(text: str) -> str:
-    return "".join(filter(str.isalnum, fold(text)))
+    said = clean_text(as_it_says(quote, item.words), _QUOTE) if item else ""
+    return f"- {fact} “{said}” [^{name}]" if said else ""

@@ -51,8 +51,9 @@ from agent.assistants.deep_research.tools import same_topic
 from agent.configuration import Configuration
 from agent.core.budget import Meter, Usage, no_usage
 from agent.core.progress import Emit, event
-from agent.core.strings import cut_to_tokens
+from agent.core.strings import cut_at_break, cut_to_tokens
 from agent.evidence.queries import clean_text
+from agent.evidence.records import with_weekday
 from agent.evidence.types import Gap
 from agent.knowledge.types import Scope
 from agent.models.catalogue import DEFAULT_THINKING
@@ -149,7 +150,7 @@ async def _has_room(
     return bool(whole.read) and not whole.unread
 
 
-MAX_NAME, MAX_WANTED = 120, 300
+MAX_NAME, MAX_WANTED, _LONGEST_WANTED = 120, 300, 1200
 _LEFT_TO_OTHERS = Share(4, 0.7, 0.6)
 """Nothing is planned where little more than the report could be paid."""
 
@@ -191,7 +192,7 @@ async def planned_topics(
     limit = context_limit(turn, configuration)
     language = turn["language"]
     values = {
-        "today": turn["today"],
+        "today": with_weekday(turn["today"], "en"),
         "conversation": cut_to_tokens(opened["conversation"], limit // 10),
         "previous": previous_lines(
             opened["previous"], limit // 10, turn["question"], places_in=turn["language"]
@@ -233,7 +234,8 @@ def with_topics(
     for topic in topics:
         name = clean_text(topic.name, MAX_NAME)
         if name and not topic_named(longer, name) and len(left_in(longer)) < most:
-            wanted = clean_text(topic.what_to_find, MAX_WANTED)
+            wanted = clean_text(topic.what_to_find, _LONGEST_WANTED)
+            wanted = cut_at_break(wanted, MAX_WANTED)
             longer.append(
                 PlannedTopic(
                     id=f"T{len(longer) + 1}", name=name, what_to_find=wanted, status="planned"

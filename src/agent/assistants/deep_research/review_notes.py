@@ -23,6 +23,7 @@ from agent.core.budget import Meter
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
 from agent.evidence.queries import clean_text
+from agent.evidence.records import with_weekday
 from agent.evidence.types import Gap
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import Raw, element, task_prompt
@@ -128,7 +129,7 @@ def _prompt(state: DeepState, configuration: Configuration) -> list[BaseMessage]
     limit = context_limit(turn, configuration)
     language = turn["language"]
     values = {
-        "today": turn["today"],
+        "today": with_weekday(turn["today"], "en"),
         "previous": previous_lines(state["previous"], limit // 20, turn["question"]),
         "plan": plan_elements(state.get("plan", []), limit // 10),
         "left": left(state, configuration),

@@ -17,7 +17,7 @@ from agent.assistants.common.excerpts import excerpt_lines, sentences_by_id, sen
 from agent.assistants.common.gaps import gap_lines, run_gap
 from agent.assistants.common.inside_words import KeptInside, public_texts
 from agent.assistants.common.looks import Looks
-from agent.assistants.common.material import chosen, page_elements, without_shown
+from agent.assistants.common.material import chosen, page_elements, told_once, without_shown
 from agent.assistants.common.own_documents import own_scope
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.rounds import WriterBrief, with_revision, write_in_rounds
@@ -32,7 +32,7 @@ from agent.assistants.common.whole_documents import (
     rest_of,
     with_whole_documents,
 )
-from agent.assistants.common.workspace import Item, Workspace
+from agent.assistants.common.workspace import Item, Workspace, choose
 from agent.assistants.common.writer import MessageParts, refuse_if_all_failed, write_message
 from agent.assistants.deep_research.compress_topic import Compression, topic_element
 from agent.assistants.deep_research.notes import shown_notes
@@ -71,6 +71,8 @@ _MATERIAL = 60_000
 """Tokens of passages that the writer is shown at most."""
 _THOUGHTS = 3000
 """Tokens of the lead's thoughts, the last ones first."""
+_UNNAMED = 600
+"""Tokens of a page that nobody has named: it came among others of a search."""
 _PER_TOPIC = 60
 """Tokens for a topic's tag."""
 
@@ -268,7 +270,9 @@ class _Report:
         turn, state = self.draft.turn, self.state
         limit, topics = context_limit(turn, self.draft.configuration), self.topics()
         values = {
-            "today": await told_days(turn, self.whole.texts.values()),
+            "today": await told_days(
+                turn, self.whole.texts.values(), self.differences, dict(topics).values()
+            ),
             "conversation": cut_to_tokens(state["conversation"], limit // 10),
             "previous": self._previous_lines(limit // 4, ()),
             "question": cut_to_tokens(turn["question"], limit // 5),
@@ -281,26 +285,31 @@ class _Report:
         free = limit - prompt_tokens(with_revision(bare)) - 100
         notes = free // 2 if self.read else free
         share = max(0, notes // max(1, len(topics)) - _PER_TOPIC)
-        entries = {entry["topic"]: entry for entry in state.get("search_results", [])}
-        rows = [
-            topic_element(entries[name], share)
-            if name in entries
-            else element("topic", cut_to_tokens(text, share), name=name)
-            for name, text in topics
-        ]
-        if thoughts := shown_notes(state.get("notes", []), min(_THOUGHTS, free // 8)):
-            # A thought may name an id that nothing has.
-            known = only_known(thoughts, self.draft.sources)
-            name = say("deep_research.thoughts", turn["language"])
-            rows.append(element("topic", known, name=name))
-        noted = Raw("\n".join(rows))
-        room = min(_MATERIAL, free - estimated_tokens(noted))
-        shown = await compute(lambda: self._passages(room), otherwise=list[Passage])
+        thoughts = shown_notes(state.get("notes", []), min(_THOUGHTS, free // 8))
+        # A thought may name an id that nothing has.
+        known = only_known(thoughts, self.draft.sources)
+        room = free - estimated_tokens(self._noted(share, known))
+        shown = await compute(lambda: self._passages(min(_MATERIAL, room)), otherwise=list[Passage])
+        noted = await compute(lambda: self._noted(share, known, shown), otherwise=Raw)
         pages = Raw("\n".join(filter(None, [page_elements(self.read, shown), fence(lines)])))
         parts = {"documents": document_elements(self.whole), "topics": noted, "pages": pages}
         values["previous"] = self._previous_lines(limit // 4, shown)
         full = task_prompt("deep_report", language, **parts, **values)
         return with_wishes(full, state)
+
+    def _noted(self, share: int, thoughts: str, shown: Sequence[Passage] = ()) -> Raw:
+        """Return the topics with their notes, each its share, without what these passages show."""
+        entries = {entry["topic"]: entry for entry in self.state.get("search_results", [])}
+        rows = [
+            topic_element(entries[name], share, lambda text: told_once(text, self.read, shown))
+            if name in entries
+            else element("topic", cut_to_tokens(text, share), name=name)
+            for name, text in self.topics()
+        ]
+        if thoughts:
+            name = say("deep_research.thoughts", self.draft.turn["language"])
+            rows.append(element("topic", thoughts, name=name))
+        return Raw("\n".join(rows))
 
     def _previous_lines(self, tokens: int, shown: Sequence[Passage]) -> str:
         """Return what the last turns left, but for what these passages show."""
@@ -310,11 +319,17 @@ class _Report:
     def _passages(self, tokens: int) -> list[Passage]:
         """Return what is shown of what was read: by the notes, the queries, and what is asked."""
         entries = self.state.get("search_results", [])
-        noted = "\n\n".join(entry["compressed_content"] or "" for entry in entries)
+        quotes = quotes_by_id("\n\n".join(entry["compressed_content"] or "" for entry in entries))
         queries = [query["query"] for query in self.state.get("queries", [])]
         found = (item.query for item in self.read)
         wanted = [*queries, *found, *self.asked().plan, self.draft.turn["question"]]
-        return chosen(self.read, quotes_by_id(noted), list(filter(None, wanted)), tokens)
+        wanted = list(filter(None, wanted))
+        shown = chosen(self.read, quotes, wanted, tokens)
+        named = {page["id"] for page in kept_pages(self.state)} | quotes.keys()
+        others = [item for item in self.read if named and item.id not in named]
+        few = {p.name for item in others for p in choose([item], wanted, _UNNAMED)}
+        silent = {item.id for item in others}
+        return [p for p in shown if p.source not in silent or p.name in few]
 
     def _unread_lines(self) -> str:
         """Return what is known of pages that notes cite and no passage is kept of."""

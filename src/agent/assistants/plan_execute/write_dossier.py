@@ -334,7 +334,9 @@ class _Dossier:
         limit = min(context_limit(turn, self.draft.configuration), room)
         figures = [f"[^{name}] {figure_text(figure)}" for name, figure in figures_of(self.results)]
         values = {
-            "today": await told_days(turn, self.whole.texts.values()),
+            "today": await told_days(
+                turn, self.whole.texts.values(), self.state.get("differences") or []
+            ),
             "conversation": cut_to_tokens(self.state["conversation"], limit // 10),
             "previous": previous_lines(
                 self.draft.earlier, limit // 10, turn["question"], places_in=turn["language"]

@@ -444,6 +444,24 @@ class Evidence:
         ranked = map(self.passages.__getitem__, self._ranked_for(statement))
         return [each for each in ranked if each.source in named and each.name not in seen]
 
+    def _covering(self, ranked: Sequence[int], statement: Statement) -> list[int]:
+        """Return ranked places so that each of the first brings most that those before it lack.
+
+        A sentence with three facts would have the passages of one of them alone.
+        """
+        first, *rest = ranked or [-1]
+        picked, left = [first], words(statement.said)
+        while rest and (left := left - self.passages[picked[-1]].words):
+            breathe()
+            near = rest[:_MOST_SHOWN]
+            brought = [
+                sum(map(self._rarity_of, left & self.passages[place].words)) for place in near
+            ]
+            if not (most := max(brought)):
+                break
+            picked.append(rest.pop(brought.index(most)))
+        return [*picked, *rest] if ranked else []
+
     def _ranked_for(self, statement: Statement) -> list[int]:
         """Return the places of the passages that may decide a statement, the best first."""
         of_figures, cited = self._of_figures(statement), self._telling(statement.sources)
@@ -451,15 +469,18 @@ class Evidence:
         places = [place for name in cited for place in self._places.get(name, ())]
         # Of a long table that is cited, the rows with these figures decide.
         fits = {p: scores[p] + _OF_CITED * of_figures.get(p, 0.0) for p in places}
-        own = _ranked(((fit, -p) for p, fit in fits.items()), len(places))
+        own = self._covering(
+            _ranked(((fit, -p) for p, fit in fits.items()), len(places)), statement
+        )
         named = [p for name in self._telling(statement.exact) for p in self._places.get(name, ())]
-        named = sorted(named, key=lambda place: -fits.get(place, 0.0))[:_MOST_NAMED]
+        named = sorted(named, key=lambda place: -fits.get(place, 0.0))
+        named = self._covering(named, statement)[:_MOST_NAMED]
         own = [*named, *(place for place in own if place not in named)]
         among = frozenset(places)
         others = ((score, -place) for place, score in enumerate(scores) if place not in among)
         # The budget has room for no more, unless they are the shortest of all.
         rest = _ranked(others, _MOST_SHOWN)
-        order = own[:2] + rest[:1] + own[2:4] + rest[1:3] + own[4:] if cited else rest
+        order = own[:3] + rest[:1] + own[3:4] + rest[1:3] + own[4:] if cited else rest
         # Of a cited source that shares no word (another script) its beginning, all the same.
         ranked = frozenset(order)
         return [*order, *(place for place in places if place not in ranked)]

@@ -1,0 +1,43 @@
+"""Which passages a judge is shown, and which figures they bear out."""
+
+from agent.evidence.claims.judging import Ruling
+from agent.evidence.claims.passages import Evidence, Record
+from agent.evidence.claims.proof import Outcome, proved
+from agent.evidence.claims.statements import MARKED, statements
+
+
+def evidence(**texts: str) -> Evidence:
+    records = {name.replace("_", "-"): Record([text]) for name, text in texts.items()}
+    return Evidence(records, question="Extend it?", today="2026-11-28")
+
+
+def judged(text: str, known: Evidence, ruling: Ruling) -> Outcome:
+    return proved(statements(text, MARKED)[:1], {0: ruling}, known)[0]
+
+
+def test_of_a_sentence_with_three_facts_each_one_s_passage_is_shown() -> None:
+    others = [f"Vacuum {n} of the tables reads inheritance children now." * 2 for n in range(9)]
+    facts = ["Triggers run as the role that queued them, as before. " * 2,
+             "A password in MD5 is answered by a warning. " * 2]  # fmt: skip
+    known = evidence(w0_0="\n".join([*others, facts[0], *others, facts[1]]), w1_0="Vacuum. " * 90)
+    [one] = statements(
+        "Vacuum of tables reads inheritance children, triggers run as the role that queued them, "
+        "MD5 only warns [^w0-0].",
+        MARKED,
+    )
+    shown = " ".join(p.text for p in known.best(one, 160, 0.05))
+    assert all(fact[:30] in shown for fact in facts)
+
+
+def test_a_year_in_a_passage_bears_out_no_day_of_it() -> None:
+    known = evidence(w0_0="Sales cuts the plan of 2027.", w1_0="The quarter ended on 2026-09-30.")
+    for text, verdict in (
+        ("The plan of 2027 is cut [^w0-0].", "supported"),
+        ("The plan is cut by 31 March 2027 [^w0-0].", "unchecked"),
+        ("The plan is cut by March 2027 [^w0-0].", "unchecked"),
+    ):
+        assert judged(text, known, Ruling(v="s", p=["1.1"])).verdict == verdict
+    text = "The right lasts six months from the end of the quarter, until 31 March 2027 [^w1-0]."
+    outcome = judged(text, known, Ruling(v="c", p=["2.1"], calc="2026-09-30+6m"))
+    assert (outcome.verdict, outcome.spans) == ("missing", ("31 March 2027",))
+    assert "2027-03-30" in outcome.value
