@@ -1,7 +1,7 @@
 """Find the words that a model says it has copied, where they really stand."""
 
 from agent.evidence.figures import figures
-from agent.evidence.language import fold, sentence_spans, words
+from agent.evidence.language import fold, sentence_spans, without_marks, words
 
 _NEAR = 0.7
 
@@ -14,9 +14,9 @@ def as_it_says(copied: str, text: str) -> str:
     >>> as_it_says("our tests were all fine", "It fell. Our own tests were fine. Bye.")
     'Our own tests were fine.'
     """
-    if not (bare := _bare(copied)):
+    if not (bare := without_marks(fold(copied))):
         return ""
-    if bare in _bare(text):
+    if bare in without_marks(fold(text)):
         return copied
     wanted, told = words(copied), {figure.value for figure in figures(copied)}
     best, most = "", _NEAR * max(1, len(wanted))
@@ -27,7 +27,3 @@ def as_it_says(copied: str, text: str) -> str:
             if share >= most and told <= {figure.value for figure in figures(sentence)}:
                 best, most = sentence, share + 1
     return best
-
-
-def _bare(text: str) -> str:
-    return "".join(filter(str.isalnum, fold(text)))
