@@ -3,6 +3,7 @@
 from agent.evidence.claims.judging import Ruling
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import Outcome, proved
+from agent.evidence.claims.revision import faults_block
 from agent.evidence.claims.statements import MARKED, statements
 
 
@@ -37,6 +38,9 @@ def test_a_year_in_a_passage_bears_out_no_day_of_it() -> None:
         ("The plan is cut by March 2027 [^w0-0].", "unchecked"),
     ):
         assert judged(text, known, Ruling(v="s", p=["1.1"])).verdict == verdict
+    told = statements("The plan is cut by 31 March 2027 [^w0-0].", MARKED)
+    outcome = judged(told[0].text, known, Ruling(v="s", p=["1.1"]))
+    assert faults_block(told, [outcome], {}, known) == ["1: unproved: 31 March 2027"]
     text = "The right lasts six months from the end of the quarter, until 31 March 2027 [^w1-0]."
     outcome = judged(text, known, Ruling(v="c", p=["2.1"], calc="2026-09-30+6m"))
     assert (outcome.verdict, outcome.spans) == ("missing", ("31 March 2027",))

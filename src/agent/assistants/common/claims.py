@@ -53,6 +53,7 @@ from agent.evidence.claims.statements import (
     statements,
 )
 from agent.evidence.figures import Figure
+from agent.evidence.numbering import source_key
 from agent.evidence.references import references, resolved, with_targets, without_bare_list
 from agent.evidence.types import Source
 from agent.texts import Language, say
@@ -510,6 +511,8 @@ class ClaimCheck:
         whole, used = renumbered("\0".join(cited), self.used)
         *texts, quoted, closing = whole.split("\0")
         parts = [replace(part, text=text) for part, text in zip(parts, texts, strict=True)]
+        ids = {source_key(source): source["id"] for source in used}
+        shown = {name: ids.get(source_key(one), name) for name, one in self.sources.items()}
         used = resolved(with_quotes(used, self.outcomes, self.sources), targets)
         sources = references(used, self.language)
         written = [streamed[:begins], *texts, quoted, f"\n\n{self._note()}".rstrip(), closing]
@@ -519,7 +522,12 @@ class ClaimCheck:
             text=text,
             used=used,
             counts=counts(self.outcomes) | self._late,
-            statements=rows(parts, begins, lambda piece: with_targets(piece, targets)),
+            statements=rows(
+                parts,
+                begins,
+                lambda piece: with_targets(piece, targets),
+                lambda name: shown.get(name, name),
+            ),
             extent=[begins, begins + own],
             missing=sum(outcome.fails for outcome in self.outcomes),
             rejected=len(self.rejected),

@@ -139,7 +139,7 @@ def still_said(previous: Previous, again: Previous) -> list[Source]:
 def told_once(text: str, items: Iterable[Item], passages: Iterable[Passage]) -> str:
     """Return notes without the words that these passages of the items show anyway.
 
-    A finding keeps its fact and its marker; what a search showed has neither, and goes.
+    A finding keeps its fact and its marker; of what a search showed title and marker are left.
     """
     shown: dict[str, str] = {}
     for passage in passages:
@@ -149,19 +149,16 @@ def told_once(text: str, items: Iterable[Item], passages: Iterable[Passage]) -> 
         breathe()
         ids = MARKER.findall(line)
         words = "".join(shown.get(name, "") for name in ids)
-        short = _QUOTE.sub(
-            lambda found, words=words: found[2] if without_marks(found[1]) in words else found[0],  # type: ignore[misc]
-            line,
-        )
-        bare = MARKER.sub("", short)
-        for name in ids:
-            bare = bare.removeprefix(f"{titles.get(name, '')}: ")
-        if not (words and all(without_marks(part) in words for part in bare.split(" ... "))):
-            lines.append(short)
-    return "\n".join(lines).strip()
+        for quote in _QUOTE.finditer(line if words else ""):
+            line = line.replace(quote[1], "") if without_marks(quote[2]) in words else line
+        told, title = MARKER.sub("", line), titles.get(ids[0], "") if ids else ""
+        parts = told.removeprefix(f"{title}: ").split(" ... ")
+        is_shown = words and all(without_marks(part) in words for part in parts)
+        lines.append(f"[^{ids[0]}] {title}" if is_shown else line)
+    return "\n".join(dict.fromkeys(lines))
 
 
-_QUOTE = Linear(r"“([^“”]{1,400})” ?(\[\^)")
+_QUOTE = Linear(r"(“([^“”]{1,400})” ?)\[\^")
 
 
 def _told_in(quotes: Iterable[str], passages: Iterable[tuple[str, str]]) -> str:

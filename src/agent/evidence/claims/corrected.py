@@ -33,8 +33,8 @@ VERSION = 2
 """Of the keys of `checks.claims`; answers of before have none."""
 COUNTED = ("supported", "computed", "own", "revised", "marked", "unchecked")
 _TOLD = ("revised", "marked", "contradicted", "computed", "supported")
-_MAX_QUOTE, _MAX_QUOTES, _MAX_STATEMENTS = 300, 12, 6000
-_QUOTES = (_MAX_QUOTE, 60)
+_MAX_QUOTE, _MAX_QUOTES, _MAX_STATEMENTS = 300, 24, 12_000
+_QUOTES = (_MAX_QUOTE, 60, 24)
 """Characters of a passage, and of its beginning."""
 _ENDS = re.compile(r"[。！？!?.；;，,]*[”」』）)\"’*_]*$")
 _STOP = re.compile(r"[。！？!?.；;，,]+[”」』\"’*_]*\s*$")
@@ -472,40 +472,40 @@ def kind_of(outcome: Outcome) -> str:
 
 
 def rows(
-    parts: Sequence[Part], begin: int, led: Callable[[str], str] = str
+    parts: Sequence[Part],
+    begin: int,
+    led: Callable[[str], str] = str,
+    shown: Callable[[str], str] = str,
 ) -> list[dict[str, Any]]:
     """Return where statements stand, with verdict, source, passage and the words it is about.
 
-    `begin` is where the first part begins; `led` is what is still done to each text. At most 6 kB
-    as JSON: passages that a source has among its quotes are told by their beginnings where that
-    takes more, and of what is supported the last are left out first.
+    `begin` is where the first part begins; `led` is what is still done to each text, `shown` the
+    id that a source is listed under. Passages, which a source has among its quotes, are told by
+    their beginnings where all take more than 12 kB as JSON: no verdict is left out.
     """
-    told, at = list[tuple[Outcome, int, int]](), begin
+    told, at = list[tuple[Outcome, int, int, Callable[[str], str]]](), begin
     for part in parts:
         text = led(part.text)
         if part.outcome and kind_of(part.outcome) in _TOLD:
-            told.append((part.outcome, at, at + len(text)))
+            told.append((part.outcome, at, at + len(text), shown))
         at += len(text)
     found = list[dict[str, Any]]()
     for longest in _QUOTES:
         found = [_row(*one, longest) for one in told]
         if sum(map(_size, found)) <= _MAX_STATEMENTS:
-            return found
-    left = sum(map(_size, found)) - _MAX_STATEMENTS
-    for kinds in (("supported",), ("computed",), _TOLD):
-        for at in range(len(found) - 1, -1, -1):
-            if left > 0 and found[at]["verdict"] in kinds:
-                left -= _size(found.pop(at))
+            break
     return found
 
 
-def _row(outcome: Outcome, start: int, end: int, longest: int) -> dict[str, Any]:
+def _row(
+    outcome: Outcome, start: int, end: int, shown: Callable[[str], str], longest: int
+) -> dict[str, Any]:
     passage, says = outcome.passages[0] if outcome.passages else None, outcome.quote
     return {
         "start": start,
         "end": end,
         "verdict": kind_of(outcome),
-        "source": passage.source if passage else None,
+        "source": shown(passage.source) if passage else None,
         "quote": _around(says, passage.text, longest) if passage else None,
         **({"says": says[:_MAX_QUOTE]} if says else {}),
         "spans": [span[:_MAX_QUOTE] for span in outcome.spans],

@@ -16,7 +16,7 @@ class Outcome:
 
     verdict: Verdict
     spans: tuple[str, ...] = ()
-    """The words that are not borne out: each carries a sign, † or ‡."""
+    """The words that are not borne out: each carries a sign, † or ‡, unless it is unchecked."""
     passages: tuple[Passage, ...] = ()
     """The passages that decide."""
     quote: str = ""

@@ -310,13 +310,15 @@ def _supported(
     known = [*(f for p in passages for f in p.figures), *evidence.question_figures, *sound]
     stated = distinct(figures(statement.plain))[:_MOST_FIGURES]
     own = plan_times(statement, evidence)
-    if not all(
-        figure in own or _stands(figure, known, evidence)
+    unproved = tuple(
+        figure.text
         for figure in stated
         if must_stand(figure, statement.plain)
-    ):
+        and not (figure in own or _stands(figure, known, evidence))
+    )
+    if unproved:
         cite = cite_of_its_place(statement, passages, evidence)
-        return Outcome("unchecked", passages=passages, cite=cite)
+        return Outcome("unchecked", unproved, passages, cite=cite)
     return Outcome("supported", passages=passages, cite=cite_of(statement, passages, evidence))
 
 
