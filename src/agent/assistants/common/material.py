@@ -10,7 +10,7 @@ from agent.assistants.common.previous import renamed_in, turns_of
 from agent.assistants.common.workspace import Item, choose
 from agent.core.patterns import Linear
 from agent.core.processor import breathe
-from agent.evidence.citations import MARKER
+from agent.evidence.citations import ID
 from agent.evidence.claims.passages import Passage
 from agent.evidence.language import without_marks
 from agent.evidence.numbering import source_key
@@ -136,29 +136,19 @@ def still_said(previous: Previous, again: Previous) -> list[Source]:
     ]
 
 
-def told_once(text: str, items: Iterable[Item], passages: Iterable[Passage]) -> str:
-    """Return notes without the words that these passages of the items show anyway.
-
-    A finding keeps its fact and its marker; of what a search showed title and marker are left.
-    """
+def told_once(text: str, passages: Iterable[Passage]) -> str:
+    """Return findings without the quotes that these passages have anyway."""
     shown: dict[str, str] = {}
     for passage in passages:
         shown[passage.source] = shown.get(passage.source, "") + without_marks(passage.text)
-    titles, lines = {item.id: item.title for item in items}, list[str]()
-    for line in text.splitlines():
+    for quote in [*_QUOTE.finditer(text)]:
         breathe()
-        ids = MARKER.findall(line)
-        words = "".join(shown.get(name, "") for name in ids)
-        for quote in _QUOTE.finditer(line if words else ""):
-            line = line.replace(quote[1], "") if without_marks(quote[2]) in words else line
-        told, title = MARKER.sub("", line), titles.get(ids[0], "") if ids else ""
-        parts = told.removeprefix(f"{title}: ").split(" ... ")
-        is_shown = words and all(without_marks(part) in words for part in parts)
-        lines.append(f"[^{ids[0]}] {title}" if is_shown else line)
-    return "\n".join(dict.fromkeys(lines))
+        if without_marks(quote[2]) in shown.get(quote[3], ""):
+            text = text.replace(quote[1], "")
+    return text
 
 
-_QUOTE = Linear(r"(“([^“”]{1,400})” ?)\[\^")
+_QUOTE = Linear(rf"(“([^“”]{{1,400}})” ?)\[\^({ID})\]")
 
 
 def _told_in(quotes: Iterable[str], passages: Iterable[tuple[str, str]]) -> str:

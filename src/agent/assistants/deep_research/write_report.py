@@ -301,7 +301,7 @@ class _Report:
         """Return the topics with their notes, each its share, without what these passages show."""
         entries = {entry["topic"]: entry for entry in self.state.get("search_results", [])}
         rows = [
-            topic_element(entries[name], share, lambda text: told_once(text, self.read, shown))
+            topic_element(entries[name], share, lambda text: told_once(text, shown))
             if name in entries
             else element("topic", cut_to_tokens(text, share), name=name)
             for name, text in self.topics()
