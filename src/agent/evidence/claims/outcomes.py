@@ -1,6 +1,6 @@
 """What becomes of statements by their proof, and the figures that were shown to be wrong."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from agent.evidence.claims.passages import Passage
@@ -16,7 +16,9 @@ class Outcome:
 
     verdict: Verdict
     spans: tuple[str, ...] = ()
-    """The words that are not borne out: each carries a sign, † or ‡, unless it is unchecked."""
+    """The words that are not borne out: each carries a sign, † or ‡."""
+    unproved: tuple[str, ...] = field(default=(), kw_only=True)
+    """Figures that nothing has, in a statement that its judge takes for borne out."""
     passages: tuple[Passage, ...] = ()
     """The passages that decide."""
     quote: str = ""

@@ -318,7 +318,7 @@ def _supported(
     )
     if unproved:
         cite = cite_of_its_place(statement, passages, evidence)
-        return Outcome("unchecked", unproved, passages, cite=cite)
+        return Outcome("unchecked", passages=passages, cite=cite, unproved=unproved)
     return Outcome("supported", passages=passages, cite=cite_of(statement, passages, evidence))
 
 

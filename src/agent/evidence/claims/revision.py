@@ -282,8 +282,8 @@ def faults_block(
         if outcome.fails:
             lines += _accused(statement, outcome, evidence)
             lines += unproved.elsewhere(at, outcome)
-        elif outcome.verdict == "unchecked" and outcome.spans:
-            lines.append(f"{name}: unproved: {' / '.join(outcome.spans)}")
+        elif outcome.unproved:
+            lines.append(f"{name}: unproved: {' / '.join(outcome.unproved)}")
         if lines:
             entries.append("\n".join(lines))
     return entries
