@@ -198,6 +198,18 @@ async def test_a_cheaper_lunch_is_looked_up_and_had_at_noon(lab: Lab) -> None:
     assert kept["name"] == lunch["name"]
 
 
+async def test_what_is_looked_up_beside_a_stop_that_only_moves_is_no_stop(lab: Lab) -> None:
+    lab = at_noon(lab, "2026-11-25")
+    day = plan(nearby("王府井", "博物馆", "餐厅"), outing={"back_by": "17:00"}, day="2026-11-28")
+    scripted(lab, generate_query=[day])
+    first = await lab.ask("周六在王府井逛到五点")
+    later = {"changes": [{"stop": stops(first)[0], "change": "later"}]}
+    scripted(lab, generate_query=[plan(nearby("王府井", "书店"), outing=later)])
+    state = await lab.ask("第一个晚一点，附近有书店吗")
+    assert state["places"]
+    assert {*stops(state)} <= {*stops(first)}
+
+
 async def test_a_first_day_has_the_shown_places_it_names_and_what_was_looked_up(lab: Lab) -> None:
     """Asked for two of the cafés shown and a museum between, it planned three museums."""
     lab = at_noon(lab, "2026-11-25")

@@ -79,6 +79,17 @@ async def test_an_answer_has_headings_and_footers_in_its_own_language(
     assert state["turn"]["language"] == "en"
 
 
+async def test_what_an_earlier_place_fails_is_told_in_the_answer_s_language(lab: Lab) -> None:
+    """It read "passt nicht: closed Sun 19:00"."""
+    demands = plan(constraints={"open_at": "23:30"}, language="de")
+    llm = scripted(lab, generate_query=[plan(nearby("王府井", "书店"), language="de"), demands])
+    await lab.ask("Buchläden nahe Wangfujing?")
+    await lab.ask("Welcher davon hat um 23:30 noch offen?")
+    shown = block(llm.prompts("answer")[-1], "previous_places")
+    assert "23:30" in shown
+    assert "closed" not in shown
+
+
 async def test_a_place_written_in_other_letters_is_asked_about_on_its_own_clock(lab: Lab) -> None:
     services = with_clock(lab.services, lambda: datetime(2026, 11, 28, 20, 30, tzinfo=UTC))
     there = Lab(services, build_graph(lambda: services).compile(checkpointer=InMemorySaver()))

@@ -100,11 +100,22 @@ def _found(state: OverallState, again: Sequence[Place], wish: OutingWish) -> lis
     places, ids = distinct_places(state.get("places", [])), {place["id"] for place in again}
     if not again:
         return places
+    if not _has_room(state, wish):
+        return []
     found = [place for place in places if place["id"] not in ids and is_stop(place)]
     found = judged(found, demands, language)
     _, against = sorted_out(found, Aim(wish, language))
     shut = {left["place"] for left in against if left["reason"] in ("closed", "hours")}
     return coming_in(found, again, shut)[: len(state["query_list"])]
+
+
+def _has_room(state: OverallState, wish: OutingWish) -> bool:
+    """Return whether what was found may come into a day: not where a planned one only moves."""
+    planned, outing = _planned_before(state), (state.get("previous") or NO_PREVIOUS).get("outing")
+    if not planned or not outing or wish.get("incoming") or wish["day"] != outing["day"]:
+        return True
+    goes = not {*wish.get("without", [])}.isdisjoint(planned)
+    return goes or any("place" not in stop for stop in outing["stops"])
 
 
 def coming_in(

@@ -64,7 +64,7 @@ def _judged_again(state: Gathered, found: Sequence[Place]) -> Previous:
     near = {place["id"]: place for place in with_found(listed_last(previous), found)}
     # Of the kind nothing where a place was looked for by its name.
     places = [
-        judged([place], demands if place["keywords"] else others, turn["language"])[0]
+        judged([place], demands if place["keywords"] else others, reader_language(turn))[0]
         for place in (near.get(place["id"], place) for place in previous["places"])
     ]
     return Previous(**{**previous, "places": places})
