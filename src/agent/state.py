@@ -562,9 +562,9 @@ class PlannedDay(BaseModel):
 
     begins: str | None = None
     back_by: str | None = Field(None, description="half a day 14:00, afternoon 18:00, night 22:00")
-    stops: int | None = Field(None, description="meals apart")
+    stops: int | None = Field(None, description="named meals apart")
     on_foot: bool = False
-    order: list[str] = Field(default_factory=list)
+    order: list[str] = Field(default_factory=list, description="kinds, names, lunch, dinner")
     meals: list[str] = Field(default_factory=list, description="lunch, dinner")
     changes: list[PlannedChange] = Field(default_factory=list)
 

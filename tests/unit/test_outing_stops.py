@@ -1,11 +1,14 @@
 """A day over places: their hours, meals and ways, and why a place is left out."""
 
+import json
+from importlib.resources import files
 from typing import Any
 
 import pytest
 
 from agent.evidence.hours import minutes_of
-from agent.evidence.outing.plan import HERE, Aim, estimated_leg, is_stop, plan, stay, used_legs
+from agent.evidence.kinds import is_break, is_for_evenings, is_meal, is_spot, is_stop, stay
+from agent.evidence.outing.plan import HERE, Aim, estimated_leg, plan, used_legs
 from agent.evidence.outing.text import leg_text, outing_lines, outing_section
 from agent.evidence.types import Leg, Place, PlaceVerdict, Point
 from agent.nodes.plan_outing import coming_in
@@ -14,6 +17,11 @@ from tests.support.rows import by_examples
 from tests.unit.export_samples import place as sample_place
 
 TUESDAY, MONDAY = "2026-11-24", "2026-11-23"
+KINDS_OF_MAP = [
+    row
+    for row in json.loads(files("agent.mcp.osm").joinpath("kinds.json").read_text("utf-8"))
+    if not row["tag"].startswith("cuisine=")
+]
 NEAR = Point(lng=116.40, lat=39.91)
 
 
@@ -222,7 +230,9 @@ def test_nothing_is_planned_where_everything_is_closed():
     assert plan([MUSEUM], Aim({"day": MONDAY}, "zh"), {}) is None
 
 
-@pytest.mark.parametrize("kind", ["停车场", "地铁站", "五星级宾馆", "公共厕所"])
+@pytest.mark.parametrize(
+    "kind", ["停车场", "地铁站", "五星级宾馆", "公共厕所", "hotel", "railway station"]
+)
 def test_a_car_park_is_no_stop(kind):
     assert not is_stop(place(1, "某处", kind))
 
@@ -233,6 +243,84 @@ def test_a_day_begins_on_the_way_to_its_first_stop_and_ends_with_the_way_back():
     way_out = minutes_of(first["begins"]) - minutes_of(outing["begins"])
     assert way_out == -(-first["leg"]["duration_s"] // 300) * 5 > 0
     assert minutes_of(outing["ends"]) - minutes_of(first["ends"]) >= back["duration_s"] // 60
+
+
+@pytest.mark.parametrize("row", KINDS_OF_MAP, ids=lambda row: row["tag"])
+def test_a_kind_of_place_is_the_same_to_a_day_in_both_scripts(row: dict[str, Any]):
+    """Of a map outside China no place was a meal, a break or a hotel."""
+    facts = []
+    for word in (row["en"][0], row["zh"][0]):
+        one = place(1, "X", f"{word} (cafe, pizza)")
+        seen = (stay(one), is_spot(one)) if is_stop(one) else None
+        facts.append((seen, is_meal(one), is_break(one), is_for_evenings(one)))
+    assert facts[0] == facts[1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_a_meal", "is_a_break"),
+    [
+        ("restaurant (pizza)", True, False),
+        ("fast food (burger, vegan options)", True, False),
+        ("cafe (breakfast)", False, True),
+        ("ice cream", False, True),
+        ("茶餐厅", True, False),
+        ("小吃街", False, False),
+        ("menu", False, False),
+    ],
+)
+def test_who_eats_and_who_rests_is_told_by_what_a_record_is(
+    kind: str, is_a_meal: bool, is_a_break: bool
+):
+    one = place(1, "X", kind)
+    assert (is_meal(one), is_break(one)) == (is_a_meal, is_a_break)
+
+
+def test_a_day_outside_china_has_its_lunch_its_museum_and_its_coffee_in_turn():
+    """Lunch found no place and went without a word, and the museum took an hour."""
+    helsinki = [
+        place(1, "Amos Rex", "museum"),
+        place(2, "Zetor", "restaurant (finnish)"),
+        place(3, "Simonpuistikko", "park"),
+        place(4, "Espresso House", "cafe (coffee)"),
+        place(5, "Scandic", "hotel"),
+    ]
+    order = ["museum", "Lunch", "park", "cafe"]
+    outing = planned(*helsinki, order=order, meals=["lunch"], begins="10:00", back_by="18:00")
+    assert names(outing) == ["Amos Rex", "Zetor", "Simonpuistikko", "Espresso House"]
+    assert [stop.get("meal") for stop in outing["stops"]] == [None, "lunch", None, None]
+    assert "lacks" not in outing
+
+
+def test_what_no_place_can_be_in_an_order_and_a_meal_without_one_are_told():
+    order = ["museum", "lunch", "aquarium", "park"]
+    wish = {"order": order, "meals": ["lunch"], "begins": "10:00", "back_by": "13:30"}
+    outing = planned(place(1, "Amos Rex", "museum"), place(3, "Esplanadi", "park"), **wish)
+    assert names(outing) == ["Amos Rex", "Esplanadi"]
+    assert outing["lacks"] == ["aquarium", "lunch"]
+    told = say("outing.lacking", "zh", names="aquarium，午餐")
+    assert say("outing.fewer", "zh", count=2, wanted=3) not in outing_section(outing, "zh")
+    assert told in outing_section(outing, "zh")
+    assert told in outing_lines(outing, "zh")
+
+
+def test_an_order_for_which_the_hours_do_not_do_says_how_many_of_it_there_are():
+    order = ["博物馆", "公园", "咖啡馆"]
+    cafe = place(6, "甲咖啡", "咖啡厅")
+    outing = planned(MUSEUM, PARK, cafe, order=order, begins="09:00", back_by="10:45")
+    assert len(names(outing)) == 2
+    assert say("outing.fewer", "zh", count=2, wanted=3) in outing_section(outing, "zh")
+
+
+def test_named_meals_are_beside_a_number_of_stops():
+    """Code planned them beside and counted them among the stops when it told what lacks."""
+    sights = [place(n, f"{n}号公园", "公园") for n in (1, 2, 3)]
+    lunch = {"meals": ["lunch"], "stops": 2}
+    outing = planned(*sights, HOTPOT, **lunch, begins="10:00")
+    assert [stop.get("meal") for stop in outing["stops"]].count("lunch") == 1
+    assert len([name for name in names(outing) if name.endswith("公园")]) == 2
+    assert say("outing.fewer", "zh", count=2, wanted=2) not in outing_section(outing, "zh")
+    alone = outing_section(planned(sights[0], HOTPOT, **lunch, back_by="15:00"), "zh")
+    assert say("outing.fewer", "zh", count=1, wanted=2) in alone
 
 
 @by_examples

@@ -135,6 +135,23 @@ def test_a_number_of_stops_is_kept_until_a_change_says_which_there_are(
     assert "stops" not in valid_wish(add, "", outing, [])
 
 
+def test_of_an_order_and_a_number_of_stops_the_one_said_last_holds() -> None:
+    """Two stops of the plan before capped an order of four without a word."""
+    before = Outing(**{**an_outing(), "wish": {"stops": 2}})
+    four = ["a", "b", "c", "d"]
+    assert "stops" not in (ordered := valid_wish({"order": four}, "", before, []))
+    assert ordered["order"][:4] == four
+    after = Outing(**{**an_outing(), "wish": {"order": four}})
+    fewer = valid_wish({"stops": 3}, "", after, [])
+    assert (fewer["stops"], "order" in fewer) == (3, False)
+    assert valid_wish({"stops": 2, "order": four}, "", None, []) == {"order": four}
+
+
+def test_a_meal_in_an_order_is_had() -> None:
+    wish = valid_wish({"order": ["museum", "Lunch", "park"]}, "", None, [])
+    assert wish["meals"] == ["lunch"]
+
+
 def test_an_order_of_stops_is_kept_until_a_change_says_which_there_are() -> None:
     wish = valid_wish({"order": ["café", " ", "museum"]}, "", None, [])
     assert wish["order"] == ["café", "museum"]

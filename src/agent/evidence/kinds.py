@@ -4,23 +4,23 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Literal
 
-from agent.evidence.mentions import mentioned
+from agent.evidence.mentions import mentioned, without_branch
 from agent.evidence.types import Place, PlaceKind
-from agent.texts import Language, in_script, is_chinese, say
+from agent.texts import Language, in_every_language, in_script, is_chinese, say
 
 DemandOutcome = Literal["satisfied", "unknown", "violated"]
 """In the order in which places are shown: by the worst that a demand comes to."""
 
 KINDS: dict[PlaceKind, str] = {
     "restaurant": (
-        r"餐|饭|菜|料理|火锅|烧烤|小吃|食|酒楼|老字号|牛扒|风味|面馆|拉面|饺|米粉|粥|肯德基|麦当劳"
-        r"|必胜客|restaurant"
+        r"(?<!野)餐|饭|菜|料理|火锅|烧烤|小吃|食(?!品)|酒楼|老字号|牛扒|风味|面馆|拉面|饺|米粉|粥|烤鸭|海鲜"
+        r"|肯德基|麦当劳|必胜客|restaurant|fast food|food court"
     ),
     "cafe": r"咖啡|caf[eé]|coffee",
     "bar": r"酒吧|\bbars?\b|\bpubs?\b",
     "hotel": r"酒店|宾馆|旅馆|招待所|民宿|旅舍|住宿|度假村|hotel|hostel",
     "parking": r"停车|parking|\bcar parks?\b",
-    "museum": r"博物|纪念馆|美术馆|展览|museum",
+    "museum": r"博物|纪念馆|美术馆|展览|museum|\bgaller(?:y|ies)\b",
     "park": r"公园|植物园|动物园|绿地|(?<!car )\bparks?\b",
     "bookshop": r"书店|bookshop",
     "mall": r"商场|购物|百货|\bmall\b",
@@ -39,6 +39,101 @@ OF_NO_KIND = re.compile(
     r"|住宅|小区|园区|产业园|公司|写字楼|图书馆|服装|鞋|动物医|宠物|市场|批发|[小中大]学|幼儿园"
     r"|洗浴|推拿|美容|糕饼|面包|\bstation\b|\bstop\b|\brental\b"
 )
+_NO_STOPS: Sequence[PlaceKind] = ("hotel", "parking", "pharmacy", "hospital", "station")
+_NO_STOP = (
+    r"公交|机场|(?<!艇)码头|[汽电]?车站|轮渡|厕所|诊所|门诊|牙科|眼镜|银行|取款|兑换|邮局|使馆|加油"
+    r"|充电|出租|租车|租赁|售票|咨询|游客中心|派出所|警察|公司|住宅|公寓|露营|写字楼|办公|地名|出入口"
+    r"|地铁口|学校|幼儿园|寄存|回收|售货|理发|洗衣|长椅|淋浴|饮水"
+    r"|\b(?:stop|station|airport|ferry terminal|toilets?|clinic|doctors?|dentist|vet|optician)\b"
+    r"|\b(?:bank|atm|exchange|post office|embassy|police|rental|taxi|information|guest house)\b"
+    r"|\b(?:luggage|holiday flat|campsite|hairdresser|laundry|coworking|school|kindergarten)\b"
+    r"|\b(?:recycling|vending machine|bench|shower|drinking water)\b"
+)
+"""What nobody goes to see on a day out, beside those kinds."""
+_SWEETS = (
+    r"茶(?!餐)|甜品|冷饮|冰淇淋|糕|面包|\btea\b|ice cream|\bbakery\b|pastry|confectionery"
+    r"|sweet shop"
+)
+_BREAK = rf"{KINDS['cafe']}|茶[馆室座艺楼]|甜品|冷饮|冰淇淋|ice cream|pastry"
+_EVENING = r"酒吧|夜店|夜总会|\bbars?\b|night ?club"
+_SIGHT = (
+    r"风景|景点|名胜|(?<!食)广场|观景|桥|遗址|纪念碑|雕塑|喷泉|公共艺术"
+    r"|\b(?:sights?|attraction|viewpoint|monument|memorial|public art|fountain|square|bridge|ruins"
+    r"|archaeological site)\b"
+)
+_LOOKED_AT = r"观景[台点]|雕塑|纪念碑|喷泉|公共艺术|viewpoint|monument|memorial|public art|fountain"
+_SMALL = rf"(?:{_LOOKED_AT}|桥|堤|广场|门|牌坊|牌楼|亭|bridge|causeway|square|gate)$"
+"""How names of sights end that are seen within half an hour."""
+_WITH_ROOMS = (
+    r"(?:[寺庙观塔宫园镇府陵城山馆院监坛窟址岛]|church|cathedral|temple|palace|castle|abbey|hall|house"
+    r"|tower|museum|gallery)$"
+)
+"""How those end that take their time, whatever is beside them."""
+USUAL_MINUTES, _SMALL_MINUTES = 60, 30
+_MINUTES = {
+    300: r"主题公园|迪士尼|环球影城|theme park|disneyland",
+    150: r"动物园|海洋|水族|植物园|\bzoo\b|aquarium|botanic",
+    120: (
+        rf"{KINDS['museum']}|科技馆|天文馆|故宫|剧[院场]|影|音乐厅|(?<!儿童)游乐"
+        r"|theat(?:re|er)|cinema|concert|planetarium"
+    ),
+    90: (
+        r"风景|景点|名胜|寺|庙|观|塔|宫|园林|古镇|遗产|城堡|遗址"
+        r"|\b(?:sights?|attraction|castle|palace|temple|ruins|archaeological)\b"
+    ),
+    45: (
+        rf"{_BREAK}|专营|礼品|专卖|便利|超市|糕饼|店(?!\w)"
+        r"|shop\b|supermarket|convenience|bakery|florist"
+    ),
+}
+
+
+def is_stop(place: Place) -> bool:
+    """Return whether one goes there for its own sake: not to a car park, a station, a hotel."""
+    kind = _kind(place)
+    return not (has_words(_NO_STOP, kind) or any(is_named(each, kind) for each in _NO_STOPS))
+
+
+def is_meal(place: Place) -> bool:
+    """Return whether one has lunch or dinner there."""
+    kind = _kind(place)
+    others = is_named("cafe", kind) or is_named("bar", kind) or has_words(_SWEETS, kind)
+    return is_named("restaurant", kind) and not (others or OF_NO_KIND.search(kind))
+
+
+def is_break(place: Place) -> bool:
+    """Return whether one rests there, over a coffee or an ice cream."""
+    return has_words(_BREAK, _kind(place))
+
+
+def is_for_evenings(place: Place) -> bool:
+    """Return whether one goes there in the evening only."""
+    return has_words(_EVENING, _kind(place))
+
+
+def stay(place: Place) -> int:
+    """Return for how many minutes one usually stays at such a place: a rough estimate."""
+    if is_meal(place):
+        return USUAL_MINUTES
+    kind, name = _kind(place), without_branch(place["name"])
+    if _is_sight(place) and (has_words(_SMALL, name) or has_words(_LOOKED_AT, kind)):
+        return _SMALL_MINUTES
+    about = f"{kind} {name}"
+    return next((m for m, words in _MINUTES.items() if has_words(words, about)), USUAL_MINUTES)
+
+
+def is_spot(place: Place) -> bool:
+    """Return whether a sight is one to look at, without rooms to go through."""
+    return _is_sight(place) and not has_words(_WITH_ROOMS, without_branch(place["name"]))
+
+
+def _is_sight(place: Place) -> bool:
+    return has_words(_SIGHT, _kind(place))
+
+
+def _kind(place: Place) -> str:
+    """Return what a record says a place is, without its cuisines and access in brackets."""
+    return without_branch(place["category"] or "")
 
 
 def is_named(kind: PlaceKind, text: str | None) -> bool:
@@ -82,24 +177,34 @@ def kinds_searched(place: Place) -> set[PlaceKind | None]:
     return {kind_searched(keyword) for keyword in place["keywords"]}
 
 
-def positions(places: Sequence[Place], order: Sequence[str]) -> tuple[list[int], int]:
-    """Return for each place its possible positions in an order, a bit each, and how many there are.
+def positions(places: Sequence[Place], order: Sequence[str]) -> tuple[list[int], list[str]]:
+    """Return for each place its possible positions in an order, a bit each, and what has none.
 
-    The order has kinds and names: "a café, a museum, another café".
-
-    What no place can be, or none that has no position already, has none: the others move up.
+    The order has kinds, names and meals: "a café, a museum, lunch, another café". What no place
+    can be, or none that has no position already, has none: the others move up.
     """
-    meant = list[frozenset[str]]()
+    meant, missing = list[frozenset[str]](), list[str]()
     for word in order:
         ids = _meant_in_order(places, word)
         if meant.count(ids) < len(ids):
             meant.append(ids)
+        else:
+            missing.append(word)
     masks = [sum((place["id"] in ids) << at for at, ids in enumerate(meant)) for place in places]
-    return masks, len(meant)
+    return masks, missing
+
+
+def meal_named(word: str) -> str:
+    """Return the meal that a word is, in any language that has texts; else nothing."""
+    said = word.strip().casefold()
+    meals = {meal: in_every_language(f"outing.meals.{meal}") for meal in ("lunch", "dinner")}
+    return next((meal for meal, own in meals.items() if said in map(str.casefold, own)), "")
 
 
 def _meant_in_order(places: Sequence[Place], word: str) -> frozenset[str]:
-    """Return the ids of the places of a name, else of those of a search for it, else of a kind."""
+    """Return the ids of the places of a meal or a name, else of a search for it, else of a kind."""
+    if meal_named(word):
+        return frozenset(place["id"] for place in places if is_meal(place))
     said = word.strip().casefold()
     searched = {p["id"] for p in places if said in map(str.casefold, p["keywords"])}
     return frozenset(

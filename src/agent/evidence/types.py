@@ -289,7 +289,7 @@ class OutingWish(TypedDict, total=False):
     stops: int
     """How many at most; with `meals`, beside those."""
     order: list[str]
-    """What each stop is to be, in turn: kinds of places or names. There are no others."""
+    """What each stop is to be, in turn: kinds of places, names, meals. There are no others."""
     max_walk_m: int
     """From one stop to the next; what is further is ridden."""
     on_foot: bool
@@ -343,6 +343,8 @@ class Outing(TypedDict):
     left_out: list[LeftOut]
     back: NotRequired[Leg]
     """To where it began."""
+    lacks: NotRequired[list[str]]
+    """What is to be in it and no place that was found can be: words of its order, "lunch"."""
     url: str
     """Shows all stops on the map; empty where the map has no such link."""
     zone: NotRequired[str]

@@ -18,12 +18,12 @@ from agent.core.processor import compute
 from agent.core.progress import Emit, event
 from agent.evidence.constraints import judged
 from agent.evidence.geo import location_in, metres_apart
+from agent.evidence.kinds import is_stop
 from agent.evidence.mentions import mentioned, places_of
 from agent.evidence.outing.plan import (
     HERE,
     Aim,
     Legs,
-    is_stop,
     plan,
     rating_of,
     sorted_out,

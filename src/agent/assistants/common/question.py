@@ -19,10 +19,9 @@ from agent.evidence.constraints import valid_constraints
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.hours import minutes_of
 from agent.evidence.intent import extract_place, needs_origin, needs_place
-from agent.evidence.kinds import kind_searched
+from agent.evidence.kinds import is_stop, kind_searched
 from agent.evidence.language import fold
 from agent.evidence.mentions import mentioned, places_of
-from agent.evidence.outing.plan import is_stop
 from agent.evidence.outing.schedule import MEALS
 from agent.evidence.outing.wish import is_looked_up, meant_by, valid_day, valid_wish
 from agent.evidence.queries import clean_text, drop_seen, is_visible, shares_nothing

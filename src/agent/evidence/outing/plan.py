@@ -8,15 +8,24 @@ from datetime import date
 from itertools import pairwise
 from statistics import median
 
-from agent.core.strings import has_any
 from agent.evidence.geo import distance_text, metres_apart
 from agent.evidence.hours import Opening, clock_of, minutes_of, yearly_hours
-from agent.evidence.kinds import positions
-from agent.evidence.mentions import places_of, without_branch
+from agent.evidence.kinds import (
+    USUAL_MINUTES,
+    is_break,
+    is_for_evenings,
+    is_meal,
+    is_spot,
+    meal_named,
+    positions,
+    stay,
+)
+from agent.evidence.mentions import places_of
 from agent.evidence.outing.schedule import (
     MEAL_MINUTES,
     MEALS,
     MOST_VISITS,
+    WITH_LUNCH,
     Day,
     Step,
     Visit,
@@ -52,39 +61,6 @@ _WALKING, _RIDING, _WAITING_S = 1.25, 5.0, 600
 _DETOUR = 1.3
 _ABOUT_M = 50
 """An estimate to the metre would promise too much."""
-_NO_STOP = (
-    "停车", "地铁", "轻轨", "公交", "火车站", "高铁", "机场", "码头", "汽车站", "厕所", "酒店",
-    "宾馆", "旅馆", "民宿", "医院", "诊所", "药", "银行", "加油", "充电", "出租", "售票", "咨询",
-    "派出所", "公司", "住宅", "写字楼", "地名", "出入口",
-)  # fmt: skip
-_NO_MEAL = (
-    "咖啡", "茶", "甜品", "冷饮", "糕饼", "面包", "蛋糕", "酒吧", "酒馆", "小吃街", "步行街",
-    "市场",
-)  # fmt: skip
-_MEAL = (
-    "餐", "菜", "火锅", "酒楼", "饭", "食府", "面馆", "烤鸭", "小吃", "料理", "老字号", "牛扒",
-    "烧烤", "海鲜",
-)  # fmt: skip
-_MINUTES = {
-    300: ("主题公园", "迪士尼", "环球影城"),
-    150: ("动物园", "海洋", "水族", "植物园"),
-    120: ("博物", "美术馆", "科技馆", "展览", "纪念馆", "天文馆", "故宫", "剧院", "剧场", "影",
-          "音乐厅", "游乐"),
-    90: ("风景", "景点", "名胜", "寺", "庙", "观", "塔", "宫", "园林", "古镇", "遗产"),
-    45: ("专营", "礼品", "专卖", "旗舰店", "书店", "便利", "超市", "咖啡", "甜品", "糕饼", "冷饮",
-         "茶餐厅"),
-}  # fmt: skip
-_MINUTES_ELSE = 60
-_SIGHT = ("风景", "景点", "名胜", "广场", "观景", "桥")
-_SMALL = (
-    "桥", "堤", "广场", "门", "牌坊", "牌楼", "观景台", "观景点", "亭", "雕塑",
-    "bridge", "causeway", "viewpoint", "square", "gate",
-)  # fmt: skip
-"""How names of sights end that are seen within half an hour."""
-_WITH_ROOMS = tuple("寺庙观塔宫园镇府陵城山馆院监坛窟址岛")
-"""How those end that take their time, whatever is beside them."""
-_SMALL_MINUTES = 30
-_BREAK = ("咖啡", "茶馆", "茶室", "茶座", "茶艺", "茶楼", "甜品", "冷饮")
 _BESIDE_MINUTES, _BESIDE_M = 40, 600
 _SHARES = (1, 0.75, 0.5)
 """Of the usual stay, tried in this order until there is time for all that is wanted.
@@ -98,15 +74,9 @@ _MOST_OF_A_KIND = 4
 """Restaurants, and places to rest, among those of which a day is made."""
 _RATING = 4
 """Of a place that nobody has rated."""
-_EVENING = ("酒吧", "夜店", "夜总会", "酒馆")
 _EVENING_BEGINS = 18 * 60
 _MEAL_MOVES = 2 * 60
 """Minutes by which a meal may be moved out of its time: half of those between the two."""
-
-
-def is_stop(place: Place) -> bool:
-    """Return whether one goes there for its own sake: not to a car park, a station, a hotel."""
-    return not has_any(place["category"] or "", _NO_STOP)
 
 
 def estimated_leg(
@@ -173,7 +143,7 @@ class _Planner:
             for moved in (self._wish.get("not_before", {}), self._wish.get("not_after", {}))
         )
         # Who wants dinner at half past eight is out longer than who says nothing.
-        longest = min(max(self._not_before.values(), default=0) + 2 * _MINUTES_ELSE, _DAY - _STEP)
+        longest = min(max(self._not_before.values(), default=0) + 2 * USUAL_MINUTES, _DAY - _STEP)
         ends = clock_of(max(minutes_of(ENDS), longest))
         self._ends = minutes_of(self._wish.get("back_by", ends))
         self._budget = self._wish.get("total_cost", math.inf) / self._wish.get("people", 1)
@@ -220,12 +190,24 @@ class _Planner:
         )  # fmt: skip
         if back:
             outing["back"] = back
+        if lacks := self._lacks(steps):
+            outing["lacks"] = lacks
         return outing
+
+    def _lacks(self, steps: Sequence[Step]) -> list[str]:
+        """Return what is to be in the day, and no place that was found can be: kinds and meals."""
+        _, missing = positions(self.places, self._wish.get("order", ()))
+        had = {step.meal for step in steps}
+        had |= {"lunch" for step in steps if step.ends - step.begins >= WITH_LUNCH}
+        meals = [meal for meal in self._wish.get("meals", ()) if meal not in had]
+        return [*(word for word in missing if not meal_named(word)), *meals]
 
     def lacking(self, outing: Outing) -> int:
         """Return how many stops are wanted that found no time."""
-        if most := self._wish.get("stops") or len(self._wish.get("order", ())):
-            return most - sum("place" in stop for stop in outing["stops"])
+        order = self._wish.get("order", ())
+        possible = len(order) - len(positions(self._all, order)[1])
+        if most := possible or self._wish.get("stops"):
+            return most - counted_stops(outing)
         lacking = (left for left in outing["left_out"] if left["reason"] in ("time", "hours"))
         return sum(left["place"] in self._aim.wanted for left in lacking)
 
@@ -260,7 +242,7 @@ class _Planner:
         before = [each for each in self._aim.before if each not in moved]
         return Visit(
             minutes, tuple(windows), worth=self._worth(place),
-            counts="meals" not in self._wish or not self._is_meal(place), is_break=_is_break(place),
+            counts="meals" not in self._wish or not self._is_meal(place), is_break=is_break(place),
             is_wanted=id in self._aim.wanted, cost=_price(place) or 0,
             before=before.index(id) if id in before else -1,
         )  # fmt: skip
@@ -307,7 +289,7 @@ class _Planner:
         since, until = self._not_before.get(place["id"], 0), self._not_after.get(place["id"], _DAY)
         first = max(span[0], self._begins, since)
         last = min(max(span[1] - minutes, span[0]), until)
-        if has_any(place["category"] or "", _EVENING):
+        if is_for_evenings(place):
             first = max(first, _EVENING_BEGINS)
         last = min(last, self._ends - minutes)
         if is_spot(place) and (light := sunset(place, self._date) - minutes) >= first:
@@ -330,7 +312,9 @@ class _Planner:
     def _day(self) -> Day:
         ids = [place["id"] for place in self.places]
         ends = self._near is not None
-        masks, count = positions(self.places, self._wish.get("order", ()))
+        order = self._wish.get("order", ())
+        masks, missing = positions(self.places, order)
+        count = len(order) - len(missing)
         return Day(
             visits=list(map(_in_order, self._visits, masks)) if count else self._visits,
             ways=[[0 if a == b else timed(self._leg(a, b)) for b in ids] for a in ids],
@@ -409,16 +393,6 @@ def _in_order(visit: Visit, mask: int) -> Visit:
     )
 
 
-def is_meal(place: Place) -> bool:
-    """Return whether one has lunch or dinner there."""
-    kind = place["category"] or ""
-    return has_any(kind, _MEAL) and not has_any(kind, _NO_MEAL)
-
-
-def _is_break(place: Place) -> bool:
-    return has_any(place["category"] or "", _BREAK)
-
-
 def rating_of(place: Place) -> float:
     """Return the stars of a place; those of most where nobody has rated it."""
     return _RATING if place["rating"] is None else place["rating"]
@@ -427,25 +401,6 @@ def rating_of(place: Place) -> float:
 def _price(place: Place) -> float | None:
     """Return what a visit costs a person, in yuan; None where nobody knows."""
     return place["cost"] if place.get("per_head", True) and "currency" not in place else None
-
-
-def stay(place: Place) -> int:
-    """Return for how many minutes one usually stays at such a place: a rough estimate."""
-    if is_meal(place):
-        return _MINUTES_ELSE
-    about = f"{place['category'] or ''} {place['name']}"
-    if _is_sight(place) and without_branch(place["name"]).casefold().endswith(_SMALL):
-        return _SMALL_MINUTES
-    return next((m for m, words in _MINUTES.items() if has_any(about, words)), _MINUTES_ELSE)
-
-
-def _is_sight(place: Place) -> bool:
-    return has_any(place["category"] or "", _SIGHT)
-
-
-def is_spot(place: Place) -> bool:
-    """Return whether a sight is one to look at, without rooms to go through."""
-    return _is_sight(place) and not without_branch(place["name"]).casefold().endswith(_WITH_ROOMS)
 
 
 def _opened(hours: Sequence[Opening] | None, weekday: int) -> list[tuple[int, int]]:
@@ -484,3 +439,24 @@ def used_legs(outing: Outing) -> list[tuple[str, str]]:
     if "back" in outing:
         ids = [HERE, *ids, HERE]
     return list(pairwise(ids))
+
+
+def wanted_stops(outing: Outing) -> int:
+    """Return how many stops a day is to have, as far as it says: named meals are beside a number.
+
+    An order has all, but what no place can be.
+    """
+    wish, lacks = outing["wish"], outing.get("lacks", ())
+    order = [word for word in wish.get("order", ()) if (meal_named(word) or word) not in lacks]
+    return len(order) or wish.get("stops", 0)
+
+
+def counted_stops(outing: Outing) -> int:
+    """Return how many of the wanted stops a day has: named meals are among those of an order."""
+    stops = [stop for stop in outing["stops"] if "place" in stop]
+    if order := outing["wish"].get("order"):
+        named = {*filter(None, map(meal_named, order))}
+        anywhere = [s for s in outing["stops"] if "place" not in s and s.get("meal") in named]
+        return len(stops) + len(anywhere)
+    is_apart = "meals" in outing["wish"]
+    return len([stop for stop in stops if not (is_apart and "meal" in stop)])

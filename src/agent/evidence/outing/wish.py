@@ -7,8 +7,9 @@ from typing import Any
 
 from agent.evidence.constraints import listed, valid_clock
 from agent.evidence.hours import clock_of, minutes_of
+from agent.evidence.kinds import is_meal, meal_named
 from agent.evidence.mentions import mentioned
-from agent.evidence.outing.plan import BEGINS, is_meal
+from agent.evidence.outing.plan import BEGINS
 from agent.evidence.outing.schedule import MEALS, MOST_VISITS, Meal
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Incoming, Outing, OutingWish, Place
@@ -44,15 +45,19 @@ def valid_wish(
         # They say themselves which stops there are.
         wish.pop("stops", None)
         wish.pop("order", None)
-    if 0 < (stops := candidate.get("stops") or 0) <= MOST_VISITS:
-        wish["stops"] = stops
+    stops = candidate.get("stops") or 0
     words = [clean_text(str(each), _LONGEST_NAME) for each in listed(candidate.get("order"))]
     order = [*filter(None, words)]
-    if order and outing and "stops" not in wish:
+    if order and outing and not stops:
         # Who names the first stops of a plan drops none of the others.
         order += _unnamed(outing, order, places)
+    # Of an order, which has all stops, and a number of them the one said last holds.
     if len(order := order[:MOST_VISITS]) > 1:
         wish["order"] = order
+        wish.pop("stops", None)
+    elif 0 < stops <= MOST_VISITS:
+        wish["stops"] = stops
+        wish.pop("order", None)
     if day:
         wish["day"] = day
     if begins := valid_clock(candidate.get("begins")):
@@ -62,8 +67,8 @@ def valid_wish(
         wish["back_by"] = back_by
     if candidate.get("on_foot"):
         wish["on_foot"] = True
-    stated = [meal for meal in MEALS if meal in listed(candidate.get("meals"))]
-    if stated:
+    said = [*listed(candidate.get("meals")), *map(meal_named, order)]
+    if stated := [meal for meal in MEALS if meal in said]:
         # A meal that comes into a plan takes the place of none.
         both = [*stated, *wish.get("meals", MEALS)] if outing and changes else stated
         wish["meals"] = [meal for meal in MEALS if meal in both]
