@@ -22,7 +22,7 @@ def cite_of(
     named = sources_named(passages, evidence)
     if not statement.citations or not named:
         return None
-    others = _of_other_places(statement, named, evidence)
+    others = _of_other_places(statement, named, evidence) | _idle(statement, named, evidence)
     if set(named) <= set(statement.cited) and not others:
         return None
     added = [name for name in named if name not in statement.cited][:MOST_BEHIND]
@@ -79,6 +79,27 @@ def _of_other_places(
         return all(any(same(one, other) for other in given) for one in lent)
 
     return frozenset(filter(is_other, statement.cited))
+
+
+def _idle(statement: Statement, named: Sequence[str], evidence: Evidence) -> frozenset[str]:
+    """Return what stands beside named sources, all cited, that have all figures of a statement.
+
+    It has none of them itself: the price of a soup, and the page of another café.
+    """
+    stated = [figure for figure in figures(statement.said) if figure.telling]
+    given = _figures_of(named, evidence)
+    if not set(named) <= set(statement.cited) or not stated:
+        return frozenset()
+    if not all(any(same(one, other) for other in given) for one in stated):
+        return frozenset()
+    return frozenset(
+        name
+        for name in statement.cited
+        if name in evidence.records
+        and name not in named
+        and not ((place := evidence.records[name].place) and mentioned([place], statement.said))
+        and not any(same(one, o) for one in stated for o in _figures_of([name], evidence))
+    )
 
 
 def _figures_of(names: Container[str], evidence: Evidence) -> list[Figure]:
