@@ -131,3 +131,16 @@ def test_the_passages_of_a_page_begin_with_its_title_once() -> None:
     ):
         known = evidence_of(cast(Any, {"turn": turn}), {"w0-0": page}, {"w0-0": text}, [])
         assert [passage.text for passage in known.passages] == [f"Amazon S3 pricing {words}"]
+
+
+def test_whose_word_it_is_may_be_wrong_though_the_name_stands_on_the_page_that_is_cited() -> None:
+    pages = {
+        "w0-0": Record(["ISE: larger houses were not measured."]),
+        "w1-0": Record(["Field tests: factors of 2.2 to 3.8 in apartment houses."]),
+    }
+    text = "ISE measured factors of 2.2 to 3.8 in apartment houses[^w0-0]."
+    [one] = statements(text, MARKED)
+    fix = "Field tests: factors of 2.2 to 3.8 in apartment houses [2]."
+    ruling = Ruling(v="p", p=["2.1", "1.1"], bad=["ISE"], fix=fix)
+    [outcome] = proved([one], {0: ruling}, Evidence(pages))
+    assert (outcome.verdict, outcome.spans, outcome.fix) == ("missing", ("ISE",), fix)
