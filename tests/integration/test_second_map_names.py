@@ -154,6 +154,17 @@ async def test_a_place_that_is_called_otherwise_than_asked_for_is_told_as_what_i
     assert exact.gaps == []
 
 
+async def test_a_place_that_is_asked_for_by_any_of_its_names_is_told_by_that_name() -> None:
+    """The station's display name is the town's: it was told as taken, "61 m from Helsinki"."""
+    tags = {"railway": "station", "name": "Nordhaven", "name:fi": "Nordhavenin rautatieasema"}
+    stop = {"type": "node", "id": 97, "lat": 52.5212, "lon": 13.4061, "tags": tags}
+    async with osm_world([*own_elements(), stop]) as world:
+        task = {"intent": "nearby", "place": tags["name:fi"], "keywords": ["cafe"]}
+        result = await world.result(task)
+    assert not any("Nordhaven" in gap["message"] for gap in result.gaps)
+    assert {place["distance_from"] for place in result.places} == {tags["name:fi"]}
+
+
 async def test_what_was_searched_around_is_no_hit_of_its_own_search() -> None:
     stop = {
         "type": "node", "id": 97, "lat": 52.5212, "lon": 13.4061,

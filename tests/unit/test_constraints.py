@@ -228,14 +228,17 @@ def test_a_writer_sees_no_street_where_restaurants_were_asked_for_but_the_car_pa
 
 
 def test_a_demand_that_no_record_could_tell_of_any_place_keeps_none_from_those_that_fit() -> None:
-    """Of three cafés none was known to be quiet: a list of what fits would have been empty."""
+    """Of three cafés none was known to be quiet: neither is the list empty, nor do they fit."""
     demands = Constraints(max_cost=60, other=["quiet"])
     found = [record("A", cost=40.0), record("B", cost=50.0), record("C", cost=90.0)]
     lines = grouped_lines(judged(found, demands, "en"), "en").splitlines()
-    fit = say("constraints.groups.satisfied", "en", count=2)
-    assert lines[0] == fit
-    assert [line.partition(" | ")[0].split("] ")[-1] for line in lines[1:3]] == ["A", "B"]
-    assert all(say("constraints.other.unknown", "en", demand="quiet") in at for at in lines[1:3])
+    quiet = say("constraints.other.unknown", "en", demand="quiet")
+    assert lines[:2] == [
+        say("constraints.groups.of_all", "en", demands=quiet),
+        say("constraints.groups.not_ruled_out", "en", count=2),
+    ]
+    assert [line.partition(" | ")[0].split("] ")[-1] for line in lines[2:4]] == ["A", "B"]
+    assert quiet not in "\n".join(lines[1:]), "it is said once"
     italian = [record("A", category="restaurant (quiet)"), record("B", cost=90.0)]
     told = grouped_lines(judged(italian, {"other": ["quiet"]}, "en"), "en")
     assert say("constraints.groups.unknown", "en", count=1) in told, "of one it is known"
@@ -471,8 +474,8 @@ def test_what_fits_leads_also_where_a_demand_ranks_all_as_unknown() -> None:
     near = {"distance_from": "Station", "keywords": ["café"]}
     found = [record("B", distance_m=90, **near), record("A", cost=40.0, distance_m=80, **near)]
     lines = grouped_lines(judged(found, demands, "en"), "en").splitlines()
-    assert lines[0] == say("constraints.groups.satisfied", "en", count=1)
-    assert [("nearest" in line) for line in lines] == [False, True, False, False]
+    assert lines[1] == say("constraints.groups.not_ruled_out", "en", count=1)
+    assert [("nearest" in line) for line in lines] == [False, False, True, False, False]
 
 
 @by_examples

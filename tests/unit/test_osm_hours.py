@@ -42,6 +42,11 @@ def place(text: str) -> Place:
         ("Dec 24-26 off; Mo-Su 10:00-18:00", [Opening(EVERY_DAY, 600, 1080)]),
         ('Mo-Fr 08:00-16:00 || "on appointment"', [Opening(WORKDAYS, 480, 960)]),
         ('Mo-Fr 11:00-15:00 open "Lunch"', [Opening(WORKDAYS, 660, 900)]),
+        ("Tu, Fr 10:00-18:00", [Opening(frozenset({2, 5}), 600, 1080)]),
+        (
+            "Mo-We, Fr 10:00-18:00, Sa, Su 11:00-17:00",
+            [Opening(WORKDAYS - {4}, 600, 1080), Opening(frozenset({6, 7}), 660, 1020)],
+        ),
         (
             "Mo-Fr 11:00-15:00 Sa 12:00-15:00",
             [Opening(WORKDAYS, 660, 900), Opening(frozenset({6}), 720, 900)],

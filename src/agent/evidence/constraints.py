@@ -4,7 +4,7 @@ Nothing is guessed: a field that is empty or cannot be read gives `unknown`.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, cast, get_args
 
@@ -225,25 +225,26 @@ def grouped_lines(places: Sequence[Place], language: Language) -> str:
     """Return one line a place for a writer, under whether the places fit what is demanded.
 
     Each with how many they are: a writer miscounts. A place that fails a demand, in one list with
-    those that fit, was numbered among the hits; what nobody could know of any rules none out. One
-    of a kind that neither the question nor a search asked for is of no use: a street for dinner.
+    those that fit, was numbered among the hits. What nobody could know of any rules none out, nor
+    does one fit by it: it stands once, above all. One of a kind that neither the question nor a
+    search asked for is of no use: a street for dinner.
     """
     groups: dict[str, list[Place]] = {}
     open_to_all, by_kind = _unknown_to_all(places), any(map(_has_kind, places))
     places = [each for each in places if not _is_stray(each)] or places
-    for place in places:
-        is_told = bool(place.get("verdicts")) and (_has_kind(place) or not by_kind)
-        name = _GROUPS[_rank(place, open_to_all)] if is_told else "beside"
-        groups.setdefault(name, []).append(place)
+    bare = [_without_verdicts(place, open_to_all) for place in places]
+    for whole, place in zip(places, bare, strict=True):
+        is_told = bool(whole.get("verdicts")) and (_has_kind(place) or not by_kind)
+        groups.setdefault(_GROUPS[_rank(place)] if is_told else "beside", []).append(place)
+    lines = [say("constraints.groups.of_all", language, demands=each) for each in open_to_all]
     if len(groups.keys() - {"beside"}) < _MIXED:
-        return place_lines(places, language)
+        return "\n".join([*lines, place_lines(bare, language)])
     # What fits leads, however the places were ranked by what nobody could know of any.
-    leading = {name: groups[name] for name in (*_GROUPS, "beside") if name in groups}
-    return "\n".join(
-        f"{say(f'constraints.groups.{name}', language, count=len(group))}\n"
-        f"{place_lines(group, language, places)}"
-        for name, group in leading.items()
-    )
+    for name in filter(groups.__contains__, (*_GROUPS, "beside")):
+        key = "not_ruled_out" if open_to_all and name == "satisfied" else name
+        lines.append(say(f"constraints.groups.{key}", language, count=len(groups[name])))
+        lines.append(place_lines(groups[name], language, places))
+    return "\n".join(lines)
 
 
 def _has_kind(place: Place) -> bool:
@@ -282,18 +283,23 @@ def _has_whole(words: str, text: str) -> bool:
     return has_words(rf"(?<![^\W_\u2e80-\uffff]){re.escape(words)}(?![^\W_\u2e80-\uffff])", text)
 
 
-def _unknown_to_all(places: Sequence[Place]) -> set[str]:
+def _unknown_to_all(places: Sequence[Place]) -> list[str]:
     """Return the verdicts on demands of which no record of any place could tell: "quiet"."""
     soft = [
-        {v["text"] for v in verdicts if v["constraint"] == "other" and not v["field"]}
+        [v["text"] for v in verdicts if v["constraint"] == "other" and not v["field"]]
         for verdicts in (place.get("verdicts", []) for place in places)
         if any(v["constraint"] == "other" for v in verdicts)
     ]
-    return set.intersection(*soft) if soft else set()
+    return [each for each in soft[0] if all(each in own for own in soft)] if soft else []
 
 
-def _rank(place: Place, but: Collection[str] = ()) -> int:
-    verdicts = (each for each in place.get("verdicts", []) if each["text"] not in but)
+def _without_verdicts(place: Place, texts: Sequence[str]) -> Place:
+    verdicts = [each for each in place.get("verdicts", []) if each["text"] not in texts]
+    return Place(**{**place, "verdicts": verdicts}) if "verdicts" in place else place
+
+
+def _rank(place: Place) -> int:
+    verdicts = place.get("verdicts", [])
     return max((_GROUPS.index(each["verdict"]) for each in verdicts), default=0)
 
 

@@ -369,6 +369,10 @@ _OSM_DAYS = ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su")
 _OSM_DAY = re.compile(rf"\b(?:{'|'.join(_OSM_DAYS)})\b")
 _NEXT_DAYS = re.compile(rf"(\d[:.]\d\d) (?=(?:{'|'.join(_OSM_DAYS)}|PH)\b)")
 """Where days stand behind a time somebody forgot the semicolon."""
+_LISTED_DAYS = re.compile(
+    rf"(?<=\b(?:{'|'.join(_OSM_DAYS)}|PH)), +(?=(?:{'|'.join(_OSM_DAYS)}|PH)\b)"
+)
+"""Between days with hours in common: a blank would make a rule of the first, open all day."""
 
 
 @lru_cache(_KEPT)
@@ -382,6 +386,7 @@ def osm_hours(text: str, day: date) -> Sequence[Hours]:
     first = datetime.combine(day - timedelta(days=day.weekday()), datetime.min.time())
     # What stands behind || is for whoever makes an appointment.
     whole = _NEXT_DAYS.sub(r"\1; ", text[:_LONGEST].split("||")[0])
+    whole = _LISTED_DAYS.sub(",", whole)
     rules = [rule.strip() for rule in whole.split(";")]
     rules = [rule for rule in rules if rule]
     if not rules or _INEXACT.search(text):

@@ -138,7 +138,7 @@ def _spans(line: str) -> Iterator[tuple[int, int]]:
     yield from _pieces(line, begin, len(line))
 
 
-_UNIT = re.compile(r"\d\s?[mghl]\Z")
+_UNIT = re.compile(r"(?:\d\s?[mghl]|°\s?[CF])\Z")
 _CAPITAL = re.compile(r"\s+[A-Z]")
 _OMITS = tuple(" \t([{（「『")
 """Before dots that stand for words left out: SELECT … FROM, f(…)."""

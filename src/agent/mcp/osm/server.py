@@ -11,6 +11,7 @@ from mcp.server.stdio import stdio_server
 
 from agent import __version__
 from agent.core.outside import finite, objects, parse_json
+from agent.core.strings import without_accents
 from agent.evidence.geo import distance_m
 from agent.mcp.osm.kinds import DIETS, WantedKind, tag_of
 from agent.mcp.osm.services import OsmServices, ServiceError
@@ -66,7 +67,7 @@ class OsmTools:
         if countries := str(asked.get("countries") or ""):
             params["countrycodes"] = countries.lower()[:60]
         rows = await self._services.nominatim("search", params)
-        places = _rows(rows)
+        places = _rows(rows, params["q"])
         if not places:
             raise ServiceError(f"NOT_FOUND nothing is called {params['q']}")
         return {"places": places}
@@ -211,12 +212,12 @@ def _is_id(kind: str, number: str) -> bool:
     return kind in _TYPES and number.isdigit() and len(number) < 20
 
 
-def _rows(value: Any) -> list[dict[str, Any]]:
-    """Return the places of Nominatim's rows."""
-    return [place for row in objects(value) if (place := _of_row(row))]
+def _rows(value: Any, query: str = "") -> list[dict[str, Any]]:
+    """Return the places of Nominatim's rows; of their names also the one that a query asks for."""
+    return [place for row in objects(value) if (place := _of_row(row, query))]
 
 
-def _of_row(row: dict[str, Any]) -> dict[str, Any] | None:
+def _of_row(row: dict[str, Any], query: str) -> dict[str, Any] | None:
     lng, lat = finite(row.get("lon")), finite(row.get("lat"))
     kind, number = str(row.get("osm_type")), str(row.get("osm_id"))
     if lng is None or lat is None or not _is_id(kind, number):
@@ -240,9 +241,17 @@ def _of_row(row: dict[str, Any]) -> dict[str, Any] | None:
         "bbox": f"{west},{south},{east},{north}",
         **_address(address),
         **_chosen(_texts(row.get("extratags"))),
-        "names": _names(names),
+        "names": {**_names(names), **_asked_name(names, query)},
     }
     return {key: value for key, value in place.items() if value not in ("", None, {})}
+
+
+def _asked_name(names: Mapping[str, str], query: str) -> dict[str, str]:
+    """Return the one of all names that a query begins with: "Helsingin rautatieasema"."""
+    said = without_accents(query.partition(",")[0].strip().casefold())
+    listed = (each.strip() for value in names.values() for each in value.split(";"))
+    own = (each for each in listed if without_accents(each.casefold()) == said)
+    return {"asked": name} if (name := next(own, "")) else {}
 
 
 def _address(address: Mapping[str, str]) -> dict[str, str]:
