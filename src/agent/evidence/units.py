@@ -4,6 +4,7 @@ import tomllib
 from collections.abc import Iterator
 from decimal import Decimal
 from importlib.resources import files
+from itertools import permutations
 from typing import Any
 
 _TABLES: dict[str, Any] = tomllib.loads(
@@ -21,6 +22,29 @@ UNITS: dict[str, tuple[str, Decimal]] = {
     for factor, words in written.items()
     for word in _words(words)
 }
+_RATIOS = frozenset(
+    Decimal(one) / Decimal(other)
+    for written in _TABLES["units"].values()
+    for one, other in permutations(written, 2)
+)
+_TOLD = 3
+"""Digits of a ratio that is no chance number; of a rounded one, one more."""
+
+
+def is_ratio(number: Decimal) -> bool:
+    """Return whether two units of one kind have so many of each other, if need be rounded.
+
+    >>> [is_ratio(Decimal(number)) for number in ("0.3048", "1.609344", "3.2808", "0.3012", "3.3")]
+    [True, True, True, False, False]
+    """
+    parts = number.normalize().as_tuple()
+    assert isinstance(parts.exponent, int)
+    if parts.exponent >= 0 or len(parts.digits) < _TOLD:
+        return False
+    half = Decimal(1).scaleb(parts.exponent) / 2 if len(parts.digits) > _TOLD else Decimal(0)
+    return any(abs(ratio - number) <= half for ratio in _RATIOS)
+
+
 MONEY = frozenset(
     ("yuan", "dollar", "euro", "sterling", "yen", "hong kong dollar", "rupee", "franc", "rouble")
 )

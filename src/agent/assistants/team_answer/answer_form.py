@@ -1,9 +1,9 @@
 """The form of an answer, by rules; applying them again changes nothing.
 
 For people: 1 NFC, surrounding quotes off · 2 the decimals asked for, an integral number as an
-integer · 3 one space before a unit, and after `,` and `;`. To be compared, besides: 4 digit groups
-out of a bare number or a number with its unit · 5 lower case. What the requirement itself shows
-(digit groups, decimals, capitals) is kept.
+integer · 3 one space before a unit, and after `,` and `;`; Chinese keeps its own marks. To be
+compared, besides: 4 digit groups out of a bare number or a number with its unit, marks in ASCII · 5
+lower case. What the requirement itself shows (digit groups, decimals, capitals) is kept.
 """
 
 import re
@@ -17,10 +17,14 @@ from agent.evidence.figures import figures
 
 _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "「": "」", "『": "』", "`": "`"}
 _GROUPED = re.compile(r"(?<![0-9.,])[0-9]{1,3}(?:,[0-9]{3})+(?![0-9,])")
-_ANY_NUMBER = r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?"
+_COMMA_DECIMAL = r"(?:(?:[0-9]{1,3}(?:\.[0-9]{3})+|[0-9]+),[0-9]{1,2}|0,[0-9]+)(?![0-9]|[.,][0-9])"
+"""A number with a decimal comma: 53,9 and 1.234,5, but 1,2,3 and 39.9,116.4 are lists."""
+_ANY_NUMBER = rf"(?:{_COMMA_DECIMAL}|(?:[0-9]{{1,3}}(?:,[0-9]{{3}})+|[0-9]+)(?:\.[0-9]+)?)"
+_MARKS_CHANGED = str.maketrans(",.", ".,")
 _NUMBER = re.compile(r"([+-]?)(0|[1-9][0-9]*|[1-9][0-9]{0,2}(?:,[0-9]{3})+)(?:\.([0-9]+))?")
 _SEPARATOR = re.compile(
-    r"(?<![0-9.,])[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|\s*(?P<mark>[,，;；])[\s,，]*(?=\S)|\s*[，；]\s*$"
+    rf"(?<![0-9.,])(?:{_COMMA_DECIMAL}|[0-9]{{1,3}}(?:,[0-9]{{3}})+(?![0-9]))"
+    r"|\s*(?P<mark>[,，;；])[\s,，]*(?=\S)|\s*[，；]\s*$"
 )
 _DIGITS = re.compile(r"(?<![0-9.,])[0-9]{4,}(?![0-9,])")
 _SENTENCE = re.compile(r"(?:^|[.!?。！？]\s+)[\"'“‘]?([A-Z])(?=[a-z]*[\s,.;!?]|[a-z]*$)")
@@ -52,7 +56,7 @@ _COUNTED = {"一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5,
 
 def formatted(answer: str, requirement: str = "") -> str:
     """Return the answer as it is compared: all rules. Empty stays empty."""
-    form = presentable(answer, requirement)
+    form = _with_spaces(presentable(answer, requirement))
     if not _SHOWS_GROUPS.search(requirement):
         form = _without_groups(form)
     if shows_capitals(requirement):
@@ -61,7 +65,7 @@ def formatted(answer: str, requirement: str = "") -> str:
 
 
 def presentable(answer: str, requirement: str = "") -> str:
-    """Return the answer as people read it: every rule but lower case, digit groups as written."""
+    """Return the answer as people read it: every rule but those of a comparison."""
     bare = _without_quotes(" ".join(unicodedata.normalize("NFC", answer).split()))
     if _DIGITS_ONLY.search(requirement) and not _SHOWS_GROUPS.search(requirement):
         bare = _without_groups(bare)
@@ -71,7 +75,7 @@ def presentable(answer: str, requirement: str = "") -> str:
     if measured := _WITH_UNIT.fullmatch(bare):
         space = " " if measured[2][0].isascii() and measured[2][0].isalpha() else ""
         return f"{measured[1]}{space}{measured[2]}"
-    return _with_spaces(bare)
+    return _with_spaces(bare, keeps_wide=has_han(bare))
 
 
 def as_written(answer: str, text: str) -> str:
@@ -110,10 +114,13 @@ def _with_decimals(text: str, requirement: str) -> str:
         return text
     word = decimals[1].casefold()
     places = Decimal(1).scaleb(-(_COUNTED.get(word) or int(word)))
+    number = numbers[0]
+    turns = bool(re.fullmatch(_COMMA_DECIMAL, number))
+    number = number.translate(_MARKS_CHANGED) if turns else number
     exact = Context(prec=len(text) + _MOST_DECIMALS, rounding=ROUND_HALF_UP)
-    rounded = Decimal(numbers[0].replace(",", "")).quantize(places, context=exact)
-    comma = "," if "," in numbers[0] else ""
-    return text.replace(numbers[0], f"{rounded:{comma}f}")
+    rounded = Decimal(number.replace(",", "")).quantize(places, context=exact)
+    written = f"{rounded:{',' if ',' in number else ''}f}"
+    return text.replace(numbers[0], written.translate(_MARKS_CHANGED) if turns else written)
 
 
 def unmet(answer: str, requirement: str) -> bool:
@@ -205,11 +212,13 @@ def _plain(number: re.Match[str], *, keep: bool) -> str:
     return f"{'-' if sign == '-' and whole != '0' else ''}{whole}"
 
 
-def _with_spaces(text: str) -> str:
-    """Return commas and semicolons in ASCII with one space behind; digit groups stay whole."""
+def _with_spaces(text: str, *, keeps_wide: bool = False) -> str:
+    """Return commas and semicolons in ASCII with one space behind; numbers stay whole."""
 
     def put(match: re.Match[str]) -> str:
         mark = match["mark"]
+        if mark and keeps_wide and mark in "，；":
+            return mark
         if mark:
             return "; " if mark in ";；" else ", "
         text = match[0].strip()

@@ -13,6 +13,7 @@ from itertools import combinations
 
 from agent.evidence.figures import Date, Figure
 from agent.evidence.language import with_places
+from agent.evidence.units import is_ratio
 
 _LONGEST, _LONGEST_LIST, _DEEPEST, _HOUR, _DAY_SECONDS = 120, 600, 12, 60, 86400
 _WRITTEN = re.compile(r"[\d\s.+\-*/()]+")
@@ -373,7 +374,7 @@ _LENGTH = "second"
 
 def is_plain(term: Decimal) -> bool:
     """Return whether a term needs no source: what units have of each other, a small count."""
-    return term in _PLAIN_TERMS
+    return term in _PLAIN_TERMS or is_ratio(term)
 
 
 def tells(figure: Figure, result: Decimal, text: str) -> bool:
