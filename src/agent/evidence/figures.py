@@ -120,7 +120,10 @@ _NOT_SHARES = re.compile(r"[人年员立功都交为本品长就绩分熟]|吨")
 _DIGIT = re.compile(r"\d")
 _ADDRESS = re.compile(r"(?:\b\w{2,10}://|www\.)[!-~]{1,2000}")
 """The digits of an address are no figures."""
-_WIDE_GROUP = re.compile(r"(?<=[０-９])，(?=[０-９]{3}(?![０-９]))")
+_GROUP_SIGN = re.compile(
+    r"(?<=[０-９])，(?=[０-９]{3}(?![０-９]))|(?<=\d)[\u00a0\u202f](?=\d{3}(?!\d|,\d))"
+)
+"""A wide comma, or a blank that breaks no line: 1\u202f830 avis."""
 _JOINED = re.compile(
     r"\s*(?:[-–—~/、至到和或]|to|and|or|en|und|et|y|e|bis|tot|à|hasta|до|и|или)\s*"
 )
@@ -204,7 +207,7 @@ def figures(text: str) -> list[Figure]:
 
 def _figures(text: str) -> list[Figure]:
     shown = _ADDRESS.sub(lambda match: "\0" * len(match[0]), text)
-    plain, places = with_places(_WIDE_GROUP.sub(",", shown))
+    plain, places = with_places(_GROUP_SIGN.sub(",", shown))
     digits = in_digits(plain, places)
     if not _DIGIT.search(digits.text):
         return []
