@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Container, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, cast
 
 from langchain_core.messages import BaseMessage
@@ -194,9 +195,9 @@ class _Report:
         return [*self.draft.record_sections(is_report=True), self._calculations(), read]
 
     def _calculations(self) -> str:
-        """Return the calculations whose results the text has, but for sums that it shows itself.
+        """Return the lines of calculations whose results the text tells, without its own sums.
 
-        One that is cited has all its lines; a mark may be moved to one after this was written.
+        What a program gave and the revised text no longer says would contradict it.
         """
         used = {source["id"] for source in self.draft.citer.used}
         said = statements(self.draft.body, LINKED)
@@ -205,24 +206,26 @@ class _Report:
         marks, blocks = "", list[str]()
         for source in filter(is_calculation, self.state.get("sources_gathered", [])):
             lines = rounded(source["quotes"][0]).strip().splitlines()
-            results = [{f.value for f in shown_results(statements(one, LINKED))} for one in lines]
             kept = [
                 line
-                for line, values in zip(lines, results, strict=True)
-                if not (values and values <= worked)
-                and (source["id"] in used or any(v in told and v >= _TELLING for v in values))
+                for line in lines
+                if self._is_told(line, told, worked, cited=source["id"] in used)
             ]
             if kept and len(lines) > 1:
                 # A line of a mark alone below a block reads like a stray one.
-                marks += f"[^{source['id']}]" if source["id"] in used else ""
-                blocks.append(
-                    "\n".join(
-                        f"- {inert(line)}".replace("*", "\\*") for line in kept if line.strip()
-                    )
-                )
+                marks += f"[^{source['id']}]" if is_cited else ""
+                blocks.append("\n".join(f"- {inert(line)}".replace("*", "\\*") for line in kept))
         head = f"**{say('deep_research.calculated', self.draft.language)}**{marks}"
         whole = "\n\n".join([head, *blocks]) if blocks else ""
         return self.draft.by_code(self.draft.cited(whole))
+
+    @staticmethod
+    def _is_told(line: str, told: set[Decimal], worked: set[Decimal], *, cited: bool) -> bool:
+        results = {figure.value for figure in shown_results(statements(line, LINKED))}
+        if results and results <= worked:
+            return False
+        shown = results or {figure.value for figure in figures(line)}
+        return any(value in told and (cited or value >= _TELLING) for value in shown)
 
     async def body(self) -> AsyncIterator[str]:
         if not self.has_evidence:
