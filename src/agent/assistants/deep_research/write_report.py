@@ -206,11 +206,8 @@ class _Report:
         marks, blocks = "", list[str]()
         for source in filter(is_calculation, self.state.get("sources_gathered", [])):
             lines = rounded(source["quotes"][0]).strip().splitlines()
-            kept = [
-                line
-                for line in lines
-                if self._is_told(line, told, worked, cited=source["id"] in used)
-            ]
+            is_cited = source["id"] in used
+            kept = [line for line in lines if self._is_told(line, told, worked, cited=is_cited)]
             if kept and len(lines) > 1:
                 # A line of a mark alone below a block reads like a stray one.
                 marks += f"[^{source['id']}]" if is_cited else ""
