@@ -363,9 +363,11 @@ def careless(turn: ModelTurn) -> ModelReply:
 
 def refutes(ruling: str) -> Rule:
     def judge(turn: ModelTurn) -> ModelReply:
-        row: dict[str, Any] = {"r": "1 s 1.1"}
-        if "1987年通车" in block(turn.user, "statements"):
-            row = {"r": f"1 {ruling} 1.1", "bad": ["1987年"], "says": "青岚大桥于1990年通车"}
+        stated = block(turn.user, "statements").strip()
+        number, _, said = stated.partition(" ")
+        row: dict[str, Any] = {"r": f"{number} s 1.1"}
+        if "1987年通车" in said:
+            row = {"r": f"{number} {ruling} 1.1", "bad": ["1987年"], "says": "青岚大桥于1990年通车"}
         return ModelReply(json={"rulings": [row]})
 
     return judge
@@ -405,6 +407,67 @@ async def test_an_answer_that_is_refuted_once_more_is_shown_without_the_word_ver
     label = say("team_answer.answer.unverified_judged", "zh")
     assert text.index("**答案：1987年**") < text.index(label) < text.index("青岚大桥于")
     start, end = kept["checks"]["statements"][0]["start"], kept["checks"]["statements"][0]["end"]
+    assert "青岚大桥于1987年" in text[start:end]
+
+
+LENGTHS = "青岚大桥主桥长1200米，全长1800米。青川大桥全长700米。"
+
+
+def summed(turn: ModelTurn) -> ModelReply:
+    """Adds the length of the main span until it is told; then the whole length."""
+    told = "1800米[^s0-0]" in block(turn.user, "transcript")
+    length, total = (1800, 2500) if told else (1200, 1900)
+    fields: dict[str, Any] = {
+        "quotes": [], "formula": f"{length}+700", "answer": f"{total}米", "evidence": ["s0-0"],
+        "explanation": f"青岚大桥全长{length}米[^s0-0]。两座桥合计{total}米。",
+    }  # fmt: skip
+    return gives(**fields)(turn)
+
+
+def finds_the_term(turn: ModelTurn) -> ModelReply:
+    """Sees a wrong length, says it rightly, and takes any sum for one."""
+    rows = list[dict[str, Any]]()
+    for stated in block(turn.user, "statements").strip().splitlines():
+        number, _, line = stated.partition(" ")
+        row: dict[str, Any] = {"r": f"{number} s 1.1"}
+        if "全长1200米" in line:
+            row = {"r": f"{number} x 1.1", "bad": ["1200米"], "says": "全长1800米",
+                   "fix": "青岚大桥全长1800米。"}  # fmt: skip
+        elif "合计" in line:
+            sums = "1200+700" if "1900" in line else "1800+700"
+            row = {"r": f"{number} c 1.1", "calc": sums}
+        rows.append(row)
+    return ModelReply(json={"rulings": rows})
+
+
+async def test_a_sum_goes_back_where_a_term_of_it_is_refuted() -> None:
+    analyst = says("H1 [0.9] 1800米[^s0-0]")
+    team = Team(team_verifier=summed, team_analyst=analyst, claim_check=finds_the_term)
+    async with team_laboratory(team, web=Web(text=lambda query, number: LENGTHS)) as lab:
+        state = await lab.ask("青岚大桥和青川大桥一共长多少米？")
+    assert (state["final_answer"], state["verified"]) == ("2500米", True)
+    assert "1900" not in str(answer_of(state).text)
+
+
+async def test_a_sum_of_a_refuted_term_is_never_called_verified() -> None:
+    team = Team(team_verifier=summed, claim_check=finds_the_term)
+    async with team_laboratory(team, web=Web(text=lambda query, number: LENGTHS)) as lab:
+        state = await lab.ask("青岚大桥和青川大桥一共长多少米？")
+    text = str(answer_of(state).text)
+    assert (state["final_answer"], state["verified"]) == ("1900米", False)
+    assert say("team_answer.answer.unverified_judged", "zh") in text
+
+
+async def test_an_answer_without_proof_goes_back_too_and_the_judges_reason_is_shown() -> None:
+    unproved = gives(quotes=[], explanation="青岚大桥于1987年通车[^s0-0]。")
+    team = Team(team_verifier=unproved, claim_check=refutes("x"))
+    async with team_laboratory(team, web=Web(text=lambda query, number: OF_ANOTHER)) as lab:
+        state = await lab.ask(ZH)
+    text = str(answer_of(state).text)
+    assert any("并不成立" in turn["text"] for turn in state["transcript"])
+    assert say("team_answer.answer.unverified_judged", "zh") in text
+    assert say("team_answer.answer.unverified_quotes", "zh") not in text
+    start, end = (told(state)["checks"]["statements"][0][key] for key in ("start", "end"))
     assert "青岚大桥于1987年" in text[start:end]
 
 

@@ -4,7 +4,7 @@ Rules bring the answer into its form; a model is asked only where they see that 
 """
 
 import logging
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, cast
@@ -47,7 +47,7 @@ from agent.assistants.team_answer.tools import (
     searches_saved,
     shown_calculations,
 )
-from agent.assistants.team_answer.verified import agreed_answer, refutation
+from agent.assistants.team_answer.verified import agreed_answer, refutation, terms_behind
 from agent.configuration import Configuration
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
@@ -160,14 +160,18 @@ async def format_answer(
         draft.by_code(words)
     verified = bool(final) and state.get("verified", False)
     body = "".join(_body(draft, state, answer, outcome))
-    # Read once for an answer that would be called verified: what fails goes back to the team.
-    if verified and not state.get("objected") and (said := await _refuted(draft, answer, body)):
-        return _objection(state, draft, said)
+    refuted = partial(refutation, answer, terms_behind(state), language=draft.language)
+    # Read once for an answer that was agreed on: what fails goes back to the team.
+    if final and _may_go_back(state, configuration):
+        draft.begin_check()
+        draft.body = body
+        if said := refuted(claims=await draft.check()):
+            return _objection(state, draft, said)
     told: dict[str, Any] = {"final_answer": answer, "answered": bool(final), "outcome": outcome}
     told["verified"] = verified
     checks = _checks(state, verified) | {"documents_whole": len(whole.read)}
     draft.conclude = partial(
-        _concluded, draft, title=title, answer=answer, told=told, checks=checks
+        _concluded, draft, title=title, refuted=refuted, told=told, checks=checks
     )
     coverage = draft.by_code(whole.coverage(draft.language))
     parts = MessageParts(
@@ -225,11 +229,10 @@ async def _in_both_forms(state: TeamState, draft: Draft) -> tuple[str, str]:
     return shown, formatted(bare, requirement)
 
 
-async def _refuted(draft: Draft, answer: str, body: str) -> str:
-    """Return what the judge has against an answer; its rulings are kept for the message."""
-    draft.begin_check()
-    draft.body = body
-    return refutation(answer, await draft.check(), draft.language)
+def _may_go_back(state: TeamState, configuration: Configuration) -> bool:
+    """Return whether an answer that the verifier agreed to may be looked at once more."""
+    rounds_left = configuration.max_group_chat_rounds - len(state.get("transcript") or [])
+    return state.get("ended") == "terminated" and not state.get("objected") and rounds_left > 0
 
 
 def _objection(state: TeamState, draft: Draft, said: str) -> TeamUpdate:
@@ -256,22 +259,29 @@ def _concluded(
     checked: Checked,
     *,
     title: str,
-    answer: str,
+    refuted: Callable[..., str],
     told: dict[str, Any],
     checks: dict[str, int],
 ) -> Checked:
-    """Return the message; where the judge finds its reasons wanting, the label is taken back."""
-    if not told["verified"] or not refutation(answer, draft.claims, draft.language):
+    """Return the message; where the judge finds its reasons wanting, that is what it is told of."""
+    if not told["answered"] or not refuted(claims=draft.claims):
         return checked
     told["verified"], checks["verified"] = False, 0
-    return with_remark(checked, title, say("team_answer.answer.unverified_judged", draft.language))
+    state = cast(TeamState, draft.state)
+    known = "" if state.get("verified") else _unverified(state, draft.language)
+    remark = say("team_answer.answer.unverified_judged", draft.language)
+    return with_remark(checked, title, remark, instead=known)
 
 
-def with_remark(checked: Checked, title: str, remark: str) -> Checked:
-    """Return the message with a remark below its first line, and what points behind it moved."""
+def with_remark(checked: Checked, title: str, remark: str, *, instead: str = "") -> Checked:
+    """Return the message with a remark below its first line, and what points behind it moved.
+
+    A remark that stands there already gives way to it.
+    """
     at = checked.text.find(title) + len(title)
-    moved = len(remark) + 2
-    text = f"{checked.text[:at]}\n\n{remark}{checked.text[at:]}"
+    old = f"\n\n{instead}" if instead else ""
+    moved = len(remark) + 2 - len(old)
+    text = f"{checked.text[:at]}\n\n{remark}{checked.text[at:].removeprefix(old)}"
     statements = [
         {**row, "start": row["start"] + moved, "end": row["end"] + moved}
         if row["start"] >= at
@@ -342,16 +352,15 @@ def _measured(answer: str, state: TeamState) -> str:
 
 def _remarks(state: TeamState, language: Language) -> list[str]:
     """Return what code says of the answer below it: why it is not verified, who contests it."""
-    keys = [
-        (state.get("unverified_reason") or "unverified_none") if not state.get("verified") else "",
-        "contested" if state.get("contested") else "",
-        "unsettled" if state.get("unsettled") else "",
-    ]
-    agreed = {"agreed": agreed_answer(state)}
-    return [
-        say(f"team_answer.answer.{key}", language, **(agreed if key == "unverified_other" else {}))
-        for key in filter(None, keys)
-    ]
+    remarks = [] if state.get("verified") else [_unverified(state, language)]
+    keys = [key for key in ("contested", "unsettled") if state.get(key)]
+    return [*remarks, *(say(f"team_answer.answer.{key}", language) for key in keys)]
+
+
+def _unverified(state: TeamState, language: Language) -> str:
+    reason = state.get("unverified_reason") or "unverified_none"
+    agreed = {"agreed": agreed_answer(state)} if reason == "unverified_other" else {}
+    return say(f"team_answer.answer.{reason}", language, **agreed)
 
 
 def _uncited_gap(state: TeamState, explanation: str) -> str:

@@ -4,7 +4,8 @@ Verified is what the verifier agreed to, with words of the evidence that state i
 its own for what was calculated, after it looked for what would refute it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from decimal import Decimal
 
 from agent.assistants.common.claims import ClaimCheck
 from agent.assistants.common.tool_results import rounded
@@ -99,17 +100,32 @@ def _unrefuted(claim: SynthesizedAnswer, given: GivenVerdict, state: TeamState) 
     return "" if names & issued(state) or _has_own_sum([], claim, state) else "refutation"
 
 
-def refutation(answer: str, claims: ClaimCheck | None, language: Language) -> str:
+def terms_behind(state: TeamState) -> set[Decimal]:
+    """Return the numbers that the answer was worked out from, as its evidence tells them."""
+    used, given = set(state.get("answer_evidence", [])), given_in(agreement(state))
+    sums = [e["asked"] for e in lookups(state) if e["kind"] == "code" and e["id"] in used]
+    numbers = numbers_of(figures("\n".join([*sums, given.formula if given else ""])))
+    return {number for number in numbers if not is_plain(number)}
+
+
+def refutation(
+    answer: str, terms: Collection[Decimal], claims: ClaimCheck | None, language: Language
+) -> str:
     """Return what the judge found not to follow of what is said of the answer; empty if nothing.
 
     A statement that names the answer fails by other words of its own, or by those of the answer;
-    where none names it (yes, no), any that fails does.
+    where none names it (yes, no), any that fails does. Any fails by a term that the answer was
+    worked out from, whatever has taken its place in the text.
     """
     pairs = list(zip(claims.statements, claims.outcomes, strict=False)) if claims else []
-    naming = [(one, outcome) for one, outcome in pairs if _names(one.plain, answer)]
-    for one, outcome in naming or pairs:
-        is_own = not naming or _names(" ".join(outcome.spans), answer)
-        if outcome.verdict == "contradicted" or (outcome.verdict == "missing" and is_own):
+    is_named = any(_names(one.plain, answer) for one, _ in pairs)
+    for one, outcome in pairs:
+        words = " ".join(outcome.spans)
+        is_own = not is_named or _names(words, answer) or _has_term(words, terms)
+        if outcome.verdict == "contradicted":
+            is_own = is_own or _names(one.plain, answer)
+            is_own = is_own or (not words and _has_term(one.plain, terms))
+        if outcome.verdict in ("contradicted", "missing") and is_own:
             says = outcome.quote or " … ".join(passage.text for passage in outcome.passages[:2])
             key = "judged" if says else "judged_nowhere"
             return say(f"team_answer.{key}", language, said=one.plain, says=says)
@@ -121,6 +137,10 @@ def _names(text: str, answer: str) -> bool:
     if stated := _telling(answer):
         return any(same(one, other) for one in stated for other in figures(text))
     return bool(answer) and fold(answer) in fold(text)
+
+
+def _has_term(text: str, terms: Collection[Decimal]) -> bool:
+    return bool(terms) and not numbers_of(figures(text)).isdisjoint(terms)
 
 
 def issued(state: TeamState) -> set[str]:
