@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 import agent
-from agent.assistants.common.gaps import gap_lines, gap_of, reader_note, run_gap, with_recovered
+from agent.assistants.common.gaps import (
+    gap_lines,
+    gap_of,
+    reader_note,
+    run_gap,
+    taken_sources,
+    with_recovered,
+)
 from agent.assistants.common.services import no_model
 from agent.assistants.common.writer import all_failed, refuse_if_all_failed
 from agent.core.errors import (
@@ -429,3 +436,9 @@ def test_a_note_that_there_are_no_own_documents_is_not_why_nothing_was_found() -
         refuse_if_all_failed([none, spoke], "en")
     assert reason in str(failed.value)
     assert none["message"] not in str(failed.value)
+
+
+def test_what_was_found_by_a_place_taken_for_another_is_known_by_its_sources() -> None:
+    taken = Gap(query="", provider="amap", code="map_taken", message="…", concerns=["a1-0"])
+    other = Gap(query="", provider="amap", code="map_widened", message="…", concerns=["a2-0"])
+    assert taken_sources([taken, other]) == {"a1-0"}

@@ -9,6 +9,7 @@ from agent.assistants.common.gaps import (
     brought_by_map,
     model_gaps,
     said_first,
+    taken_sources,
     with_recovered,
 )
 from agent.assistants.common.judge import WAITING, Judge, Reviser, evidence_of
@@ -208,7 +209,10 @@ class Draft:
         """Return the map's routes and weather as sections."""
         state, cited = self.state, {source["id"] for source in self.citer.used}
         text = " ".join(one.plain for one in statements(self.body, LINKED))
-        routes, weather = state.get("routes", []), state.get("weather", [])
+        # A way to what was taken for the place that was meant is told where the text has chosen it.
+        passed = cited and taken_sources(self.gaps) - cited
+        routes = [route for route in state.get("routes", []) if route["source"] not in passed]
+        weather = state.get("weather", [])
         days = days_forecast(self.turn, weather)
         sections = record_sections(
             routes, weather, self.language, cited=cited, days=days, text=text, is_report=is_report

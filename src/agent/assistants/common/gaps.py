@@ -196,6 +196,11 @@ def reader_note(
     return say("answer.missing", language, text=line)
 
 
+def taken_sources(gaps: Sequence[Gap]) -> set[str]:
+    """Return the sources of what was found by a place that was taken for the one meant."""
+    return {name for gap in gaps if gap["code"] == _TAKEN for name in gap.get("concerns", [])}
+
+
 def _map_failed(gap: Gap) -> bool:
     """Return whether the map itself could not be asked, in whole or in part."""
     return gap["code"].startswith("map_") and gap["code"] not in _IN_OWN_WORDS | _MAP_ASKS
