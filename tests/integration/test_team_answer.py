@@ -471,6 +471,29 @@ async def test_an_answer_without_proof_goes_back_too_and_the_judges_reason_is_sh
     assert "青岚大桥于1987年" in text[start:end]
 
 
+@pytest.mark.parametrize(
+    ("tag", "question", "head", "sources"),
+    [
+        ("de", "Wie lang ist die Brücke?", "**Antwort: 53,9 km**", "**Quellen**"),
+        ("fr", "Quelle est la longueur du pont ?", "**Réponse : 53,9 km**", "**Sources**"),
+        ("zh", "How long is the bridge?", "**Answer: 53,9 km**", "**Sources**"),
+    ],
+)
+async def test_the_heads_of_an_answer_are_in_the_language_of_its_question(
+    tag: str, question: str, head: str, sources: str
+) -> None:
+    page = "Die Brücke ist 53,9 km lang."
+    team = Team(
+        team_verifier=gives(answer="53,9 km", quotes=[page]),
+        team_analyze=lambda turn: ModelReply(json={"asked": question, "language": tag}),
+    )
+    async with team_laboratory(team, web=Web(text=lambda query, number: page)) as lab:
+        state = await lab.ask(question)
+    text = str(answer_of(state).text)
+    assert text.splitlines()[0] == head
+    assert sources in text.splitlines()
+
+
 async def test_a_list_of_sources_of_the_verifiers_own_is_left_out() -> None:
     listed = gives(
         explanation="资料写明1987年[^s0-0]。\n\n来源：\n- pages.example\n- other.example"

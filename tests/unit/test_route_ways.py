@@ -6,6 +6,7 @@ import pytest
 
 from agent.assistants.common.judge import record_texts
 from agent.assistants.deep_research.write_report import distance_lines
+from agent.evidence.geo import distance_text
 from agent.evidence.records import record_sections, route_lines, route_text
 from agent.evidence.types import Leg, Place, Route
 from agent.evidence.way_steps import step_text
@@ -184,17 +185,23 @@ def test_an_english_answer_s_walk_is_english_for_every_client() -> None:
     assert "walk 100 m along 第0路; walk 100 m along 第1路" in route_text(route, "en")
 
 
+def test_a_straight_line_is_told_to_the_metre() -> None:
+    assert distance_text(3020, exact=True) == "3.02 km"
+    assert distance_text(12345, exact=True) == "12.345 km"
+    assert distance_text(3000, exact=True) == distance_text(3020) == "3.0 km"
+
+
 @pytest.mark.parametrize("kind", [0, "0"])
 def test_a_straight_line_is_called_one_and_links_to_no_navigation(kind: object) -> None:
     amap = reader(intent="distance")
     amap.add_place({**DETAIL, "id": "B1", "name": "甲", "location": ENDS["origin"]})
     amap.add_place({**DETAIL, "id": "B2", "name": "乙", "location": ENDS["destination"]})
     asked = {"origins": ENDS["origin"], "destination": ENDS["destination"], "type": kind}
-    reply = {"results": [{"distance": "8100", "duration": "810"}]}
+    reply = {"results": [{"distance": "8120", "duration": "810"}]}
     AmapReader(amap.records).read("maps_distance", asked, reply)
     (route,) = amap.records.result.routes
     assert clean_arguments("maps_distance", asked)["type"] == "0"
-    assert route_text(route, "zh") == "直线距离：甲 → 乙 · 8.1 km"
+    assert route_text(route, "zh") == "直线距离：甲 → 乙 · 8.12 km"
     assert "navigation" not in route["url"]
 
 
@@ -212,7 +219,7 @@ def test_a_measurement_nobody_asked_for_is_no_result() -> None:
     amap.add_place({**DETAIL, "location": ENDS["origin"]})
     amap.add_place({**DETAIL, "id": "B2", "name": "乙", "location": ENDS["destination"]})
     asked = {"origins": ENDS["origin"], "destination": ENDS["destination"]}
-    reply = {"results": [{"distance": "8100", "duration": "810"}]}
+    reply = {"results": [{"distance": "8120", "duration": "810"}]}
     AmapReader(amap.records).read("maps_distance", asked, reply)
     assert not amap.records.result.routes
     assert "maps_distance" not in TOOLS_BY_INTENT["nearby"]

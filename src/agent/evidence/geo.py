@@ -135,10 +135,12 @@ def degrees_of(metres: float, radius_m: float) -> float:
     return metres * 180.0 / (radius_m * pi)
 
 
-def distance_text(metres: int | None) -> str:
-    """Format a distance: `320 m`, `2.4 km`."""
+def distance_text(metres: int | None, *, exact: bool = False) -> str:
+    """Format a distance: `320 m`, `2.4 km`; `exact` to the metre: `3.02 km`."""
     if metres is None:
         return ""
+    if exact and metres >= 1000 and metres % 100:
+        return f"{metres / 1000:.3f}".rstrip("0") + " km"
     return f"{metres} m" if metres < 1000 else f"{metres / 1000:.1f} km"
 
 

@@ -281,7 +281,7 @@ def route_text(route: Route, language: Language, *, steps: bool = True) -> str:
     mode = say(f"records.modes.{route['mode']}", language)
     ends = " → ".join(route_ends(route, language))
     facts = (
-        distance_text(route["distance_m"]),
+        distance_text(route["distance_m"], exact=route["mode"] == "straight"),
         duration_text(route["duration_s"], language),
         way_text(route["steps"], language) if steps else "",
     )

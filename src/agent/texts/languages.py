@@ -56,6 +56,11 @@ def language_of_answer(tag: str, question: str) -> Language:
     return primary if primary in OF_ANSWERS else language_of_setting(tag, question)
 
 
+def is_tag(tag: str, text: str) -> bool:
+    """Return whether a model's word for the language of a text is a tag that may be its own."""
+    return bool(TAG.fullmatch(tag)) and may_be(tag, text)
+
+
 def may_be(tag: str, text: str) -> bool:
     """Return whether a text can be in the language of a tag, by its letters.
 
