@@ -6,7 +6,12 @@ from itertools import pairwise
 
 import pytest
 
-from agent.evidence.claims.corrected import can_be_left_out, renumbered, without_unknown
+from agent.evidence.claims.corrected import (
+    can_be_left_out,
+    left_out_for_want,
+    renumbered,
+    without_unknown,
+)
 from agent.evidence.claims.judging import passages_block, statements_block
 from agent.evidence.claims.outcomes import Outcome, revised
 from agent.evidence.claims.passages import KNOWN, Passage
@@ -343,3 +348,10 @@ def test_a_citation_that_code_writes_stands_as_those_of_the_text_do() -> None:
         assert as_it_stands(text, outcomes) == shown
         cited = [*both, Outcome("supported", cite=("w1-0",))]
         assert as_it_stands(text, cited) == shown
+
+
+def test_what_was_left_out_is_named_also_where_all_of_it_was_at_fault() -> None:
+    found = statements("广场安检会没收打火机。 Rent is 7 euros here.", MARKED)
+    spans = [("广场安检会没收打火机",), ("Rent is", "here")]
+    gone = [Outcome("missing", each, revised="") for each in spans]
+    assert left_out_for_want(found, gone) == ["广场安检会没收打火机"]

@@ -17,8 +17,9 @@ from agent.evidence.claims.revision import (
     corrections,
     faults_block,
     numbered_draft,
+    wrong_day_lines,
 )
-from agent.evidence.claims.statements import MARKED, numbered, statements
+from agent.evidence.claims.statements import MARKED, headings, numbered, statements
 from agent.evidence.types import Source
 from tests.support.rows import by_examples
 
@@ -267,3 +268,64 @@ def test_ids_that_share_a_number_stay_apart_through_a_revision() -> None:
         "⟨1⟩租期两年 [^o1-2][^o2-0]。⟨2⟩插句 [^o1-0]。⟨3⟩押金三月 [^o1-1][^o1-0]。"
         "⟨4⟩新 句 [^o1-1][^o2-0]。⟨5⟩末句 [^o1-2]。\n\n⟨6⟩又 [^o2-0]。"
     )
+
+
+DAYS = """# A trip
+
+## Day 1: 12月3日（周三）
+
+- Walk.
+
+| Day | What |
+|---|---|
+| 12月1日（周三） | Walk |
+
+## Sources
+
+- A list of my own.
+- And more.
+"""
+
+
+def edited(text: str, *edits: tuple[str, str]) -> str:
+    places = [*statements(text, MARKED), *headings(text, MARKED)]
+    revision = Revision(edits=[Edit(id=name, text=words) for name, words in edits])
+    return applied(text, places, revision, lambda words: (words, ())).text
+
+
+def test_a_heading_has_a_number_and_can_be_edited() -> None:
+    places = [*statements(DAYS, MARKED), *headings(DAYS, MARKED)]
+    shown = numbered_draft(DAYS, places, MARKED)
+    assert "# ⟨h1⟩A trip\n\n## ⟨h2⟩Day 1" in shown
+    text = edited(DAYS, ("h2", "## Day 1: 12月3日（周四）"), ("h1", "The trip"))
+    assert text.startswith("# The trip\n\n## Day 1: 12月3日（周四）\n\n- Walk.")
+    assert edited("**Costs**\n\nNone.\n", ("h1", "Prices")) == "**Prices**\n\nNone.\n"
+
+
+def test_a_heading_goes_with_all_that_stands_below_it() -> None:
+    assert edited(DAYS, ("3", ""), ("4", "")).rstrip().endswith("| Walk |")
+    assert "## Sources\n\n- And more." in edited(DAYS, ("3", ""))
+    nested = "# A\n\nText.\n\n## B\n\n### C\n\nOne. Two.\n"
+    assert edited(nested, ("2", ""), ("3", "")).rstrip() == "# A\n\nText."
+
+
+def test_a_change_whose_place_is_none_neither_changes_nor_settles_anything() -> None:
+    places = [*statements(DAYS, MARKED), *headings(DAYS, MARKED)]
+    revision = Revision(
+        edits=[Edit(id="### 12月3日", text="x", settles=["r1"]), Edit(id="h2", settles=["r2"])],
+        inserts=[Insert(after="99", text="x", settles=["r1"]), Insert(after="0", text="x")],
+    )
+    kept = revision.within(places)
+    assert [edit.id for edit in kept.edits] == ["h2"]
+    assert [insert.after for insert in kept.inserts] == ["0"]
+    lines = [ReviewLine("r1", ""), ReviewLine("r2", "")]
+    assert [line.name for line in kept.leaves(lines)] == ["r1"]
+
+
+def test_a_wrong_weekday_in_a_heading_or_a_first_cell_is_told() -> None:
+    evidence = Evidence({}, today="2026-11-29")
+    found = wrong_day_lines(headings(DAYS, MARKED), statements(DAYS, MARKED), evidence)
+    assert [line.partition(",")[0] for line in found] == [
+        "h2: refuted: 12月3日（周三",
+        "2: refuted: 12月1日（周三",
+    ]

@@ -41,9 +41,10 @@ from agent.evidence.claims.revision import (
     faults_block,
     numbered_draft,
     passage_line,
+    wrong_day_lines,
 )
 from agent.evidence.claims.rewording import passages_of
-from agent.evidence.claims.statements import Statement
+from agent.evidence.claims.statements import Statement, headings
 from agent.evidence.language import sentence_spans
 from agent.evidence.types import Source
 from agent.prompts import Raw, render
@@ -61,7 +62,7 @@ _PER_LINE = 8
 _LOOKS, _AT_ONCE = 2, 3
 """How often a revision may look something up, and how much at once."""
 _NOTHING = Raw("")
-_NO_MARKER = Linear(r"⟨\d{1,4}[a-z]?⟩|\s?\[\d{1,3}\]")
+_NO_MARKER = Linear(r"⟨h?\d{1,4}[a-z]?⟩|\s?\[\d{1,3}\]")
 """Numbers of statements, and of sources as they are nowhere shown to who revises."""
 _WORD = Linear(r"[\u3400-\u9fff]|[a-zA-Z0-9\u00c0-\u024f\u0370-\u1fff\uac00-\ud7a3]+")
 
@@ -201,11 +202,17 @@ class _Rounds:
         strangers = self._strangers(claims.statements)
         failing = sum(outcome.fails for outcome in claims.outcomes)
         signs.say(lambda: event("revising", self.draft.node, id="revision", count=failing))
+        heads = await compute(
+            lambda: headings(claims.text, claims.notation), otherwise=list[Statement]
+        )
         faults = await compute(
-            lambda: faults_block(claims.statements, claims.outcomes, strangers, evidence),
+            lambda: [
+                *faults_block(claims.statements, claims.outcomes, strangers, evidence),
+                *wrong_day_lines(heads, claims.statements, evidence),
+            ],
             otherwise=list[str],
         )
-        revising = _Revising(self, claims, evidence, faults)
+        revising = _Revising(self, claims, evidence, faults, [*claims.statements, *heads])
         if await revising.is_right():
             return None
         revision = await revising.asked_for()
@@ -214,7 +221,7 @@ class _Rounds:
         self.draft.allow(revising.citable)
         revised = await compute(
             lambda: replace(
-                applied(claims.text, claims.statements, revision, self._clean, claims.cites),
+                applied(claims.text, revising.places, revision, self._clean, claims.cites),
                 wrong=corrections(revision, claims.statements, claims.outcomes, evidence),
             ),
             otherwise=lambda: None,
@@ -252,6 +259,8 @@ class _Revising:
     claims: ClaimCheck
     evidence: Evidence
     faults: Sequence[str]
+    places: Sequence[Statement]
+    """What can be edited: the statements, and headings that are none."""
     seen: set[Look] = field(default_factory=set)
     citable: dict[str, Source] = field(default_factory=dict)
     """The sources that it was shown."""
@@ -267,7 +276,7 @@ class _Revising:
         reply = await self._reply(Review, REVIEW)
         if reply is None or not (reply.parts or reply.findings):
             return False
-        self.review = _within(reply.lines(self.claims.statements), _REVIEWED)
+        self.review = _within(reply.lines(self.places), _REVIEWED)
         return not (self.review or self.faults)
 
     async def asked_for(self) -> Revision:
@@ -278,7 +287,7 @@ class _Revising:
         revision, looks, is_last = Revision(), _LOOKS, False
         schema = RevisionWithLooks if self.rounds.look else Revision
         while reply := await self._reply(schema, PHASE, revision):
-            revision = revision.joined(reply)
+            revision = revision.joined(reply.within(self.places))
             wanted = [look for look in reply.wanted if look not in self.seen][:_AT_ONCE]
             if looks and wanted:
                 looks -= 1
@@ -332,12 +341,12 @@ class _Revising:
         draft, asked, look = self.rounds.draft, self.rounds.asked, self.rounds.look
         is_short = estimated_tokens(asked.documents) <= _ROOM // 2
         claims = self.claims
-        text = numbered_draft(claims.text, claims.statements, claims.notation, claims.cites)
+        text = numbered_draft(claims.text, self.places, claims.notation, claims.cites)
         tools = look.tools if look and phase == PHASE else {}
         documents = asked.documents if is_short else _NOTHING
         values = {
             "documents": documents,
-            "today": days_told((one.plain for one in self.claims.statements), draft.turn["today"]),
+            "today": days_told((one.said for one in self.places), draft.turn["today"]),
             "question": cut_to_tokens(draft.turn["question"], _QUESTION),
             "differences": "\n".join(asked.differences),
             "plan": cut_to_tokens(

@@ -447,7 +447,7 @@ def left_out_for_want(
     ]
     found = {one.line if one.kind == "cell" else one.start: _subject(one, its)
              for one, its in reversed(gone)}  # fmt: skip
-    return [*reversed(found.values())]
+    return [*filter(None, reversed(found.values()))]
 
 
 def _subject(statement: Statement, outcome: Outcome) -> str:
@@ -455,10 +455,10 @@ def _subject(statement: Statement, outcome: Outcome) -> str:
     if name := statement.row or item_name(statement):
         return name
     plain = statement.plain
-    accused = [span for span in outcome.spans if span != plain]
+    accused = [span for span in outcome.spans if letters_of(span) != letters_of(plain)]
     for words in (*accused, *(figure.text for figure in figures(plain))):
         plain = plain.replace(words, "…")
-    return cut_at_break(plain.rstrip(".。 "), _MOST_SUBJECT)
+    return cut_at_break(plain.rstrip(".。 "), _MOST_SUBJECT) if letters_of(plain) else ""
 
 
 _MOST_SUBJECT = 48

@@ -10,18 +10,27 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from string import ascii_lowercase
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
-from agent.core.strings import one_line
+from agent.core.strings import letters_of, one_line
 from agent.evidence.claims.citing import sources_named
 from agent.evidence.claims.corrected import left_out
 from agent.evidence.claims.judging import with_citations
 from agent.evidence.claims.outcomes import Outcome, WrongFigure
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.rewording import exchanged, passages_of
-from agent.evidence.claims.statements import ITEM, MARKED, NAMING, Notation, Splitter, Statement
+from agent.evidence.claims.shown_sums import wrong_days
+from agent.evidence.claims.statements import (
+    ITEM,
+    MARKED,
+    NAMING,
+    Notation,
+    Splitter,
+    Statement,
+    sections,
+)
 from agent.evidence.figures import Date, figures, is_one_day
 
 Cite = tuple[int, str]
@@ -140,7 +149,7 @@ class Review(BaseModel):
 
         What answers a part are statements that there are.
         """
-        known = {name for one in statements for name in (one.name, _row(one))}
+        known = _names_of(statements)
         parts = [(part, [name for name in part.at if name in known]) for part in self.parts]
         holes = [
             (f"asked: {part.asked}{_at(at)}: {part.lacks or 'no statement answers it'}", at)
@@ -163,6 +172,10 @@ def _row(statement: Statement) -> str:
     return statement.name.rstrip(ascii_lowercase)
 
 
+def _names_of(statements: Iterable[Statement]) -> set[str]:
+    return {name for one in statements for name in (one.name, _row(one))}
+
+
 def _at(names: Sequence[str]) -> str:
     return f" ({', '.join(names)})" if names else ""
 
@@ -178,6 +191,13 @@ class Revision(BaseModel):
     def wanted(self) -> list[Look]:
         """Return what is to be looked up; here nothing can be."""
         return []
+
+    def within(self, statements: Sequence[Statement]) -> Self:
+        """Return it without changes whose place is none of a text: they neither do nor settle."""
+        names = _names_of(statements) | {BEGINNING}
+        edits = [edit for edit in self.edits if edit.id in names]
+        inserts = [insert for insert in self.inserts if insert.after in names]
+        return self.model_copy(update={"edits": edits, "inserts": inserts})
 
     def leaves(self, lines: Iterable[ReviewLine]) -> list[ReviewLine]:
         """Return the lines of a review that no change settles and that nobody passed with a reason.
@@ -289,6 +309,22 @@ def faults_block(
     return entries
 
 
+def wrong_day_lines(
+    headings: Iterable[Statement], statements: Iterable[Statement], evidence: Evidence
+) -> list[str]:
+    """Return a line for each heading and first cell that tells a day with a wrong weekday.
+
+    Nobody judges these: they are no statements.
+    """
+    named = {one.name: one.plain for one in headings}
+    named |= {_row(one): one.row for one in statements if one.row}
+    lines = list[str]()
+    for name, words in named.items():
+        wrong = (told for told, _ in wrong_days(words, evidence))
+        lines += [f"{name}: refuted: {told}, not its weekday: see <today>" for told in wrong]
+    return lines
+
+
 def _accused(statement: Statement, outcome: Outcome, evidence: Evidence) -> list[str]:
     word = "refuted" if outcome.verdict == "contradicted" else "missing"
     names = sources_named(passages_of((statement, outcome), evidence), evidence)
@@ -391,6 +427,7 @@ def applied(
             words, is_apart = clean(insert.text.strip()), insert.text.startswith("\n")
             change = _inserted(text, at, words[0], is_apart) if at else _begun(statements, words[0])
             changes.append(replace(change, cites=words[1]))
+    changes += _emptied(text, changes)
     return _made(text, [change for change in changes if change.is_one(text)], cites)
 
 
@@ -408,11 +445,31 @@ class _Change:
         return self.words != text[self.start : self.end]
 
 
+def _emptied(text: str, changes: Sequence[_Change]) -> list[_Change]:
+    """Return what takes out the headings below which changes leave nothing."""
+    found, gone = list[_Change](), [change for change in changes if not change.words]
+    filled = [change.start for change in changes if change.words]
+    for begin, end, close in sections(text):
+        cuts = sorted((one.start, one.end) for one in gone if end <= one.start < close)
+        if not cuts or any(begin <= start <= close for start in filled):
+            continue
+        rest, at = "", end
+        for start, stop in cuts:
+            rest, at = rest + text[at : max(at, start)], max(at, stop)
+        if not letters_of(rest + text[at:close]):
+            found.append(_Change(begin, end, ""))
+            gone.append(found[-1])
+    return found
+
+
 def _made(text: str, changes: Iterable[_Change], cites: Sequence[Cite]) -> Revised:
     parts, new, gone, at, size = list[str](), list[tuple[int, int]](), list[int](), 0, 0
     kept, left = list[Cite](), deque(cites)
     # A stable order: of two inserts at one place the first one comes first.
     for change in sorted(changes, key=lambda change: (change.start, change.end)):
+        if change.start < at < change.end and not change.words:
+            # Two sentences that go share the blank between them.
+            change = replace(change, start=at)
         if change.start < at:
             continue
         while left and left[0][0] <= change.start:
@@ -439,6 +496,10 @@ def _edited(text: str, statement: Statement, marked: str, clean: Clean) -> _Chan
         marked = marked.strip("| ").replace("\\|", "|").replace("|", "\\|")
     elif statement.kind == "item" and (sign := ITEM.match(marked)):
         marked = marked[sign.end() :]
+    elif statement.kind == "heading":
+        marked = marked.lstrip("# ")
+        bold = "**" * (statement.text.startswith("**") and "**" not in marked)
+        marked = f"{bold}{marked}{bold}" if marked else ""
     words, cites = clean(marked)
     if not words and statement.kind == "heading":
         return _Change(statement.line, min(_line_end(text, statement.end) + 1, len(text)), "")

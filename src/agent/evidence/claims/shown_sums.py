@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from itertools import pairwise
 
@@ -384,7 +384,7 @@ def _told_days(text: str, evidence: Evidence) -> Iterator[tuple[str, list[str], 
 def _weekdays(figure: Figure, evidence: Evidence) -> list[int]:
     """Return the weekdays of a date by its year, else by those that sources have of it.
 
-    Without any of the two years that are nearest to today.
+    Without any of the year that is nearest to today, of two where that is far.
     """
     year, month, day = figure.date or (None, None, None)
     years, now, found = {year} if year else evidence.years.get((month, day)), evidence.day, []
@@ -392,11 +392,14 @@ def _weekdays(figure: Figure, evidence: Evidence) -> list[int]:
         with suppress(ValueError):
             found.append(date(each or 0, month or 0, day or 0))
     if now and not years:
-        found = sorted(found, key=lambda one: abs(one - now))[:_NEAREST]
+        found.sort(key=lambda one: abs(one - now))
+        is_open = bool(found) and abs(found[0] - now) > _OPEN
+        found = found[: 1 + is_open]
     return [each.isoweekday() for each in sorted(found)]
 
 
-_NEAREST = 2
+_OPEN = timedelta(90)
+"""From today: from then on a day without a year may be that of the next year, or of the last."""
 
 
 _EACH = ("每", "逢", "very ")

@@ -138,6 +138,8 @@ ITEM_MARK = r"(?:(?:[-*+•]|\d{1,3}[.)、])\s+|\d{1,3}、(?!\d))"
 ITEM = re.compile(ITEM_MARK)
 """What an item of a list begins with: 3、 needs no blank behind it."""
 _LEAD = re.compile(rf"\s{{0,40}}(?:>\s?)?{ITEM_MARK}?")
+_BOLD = 7
+"""How deep a bold line stands that is a heading."""
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s")
 _BOLD_LINE = re.compile(r"\s*\*\*([^*]{1,80}?)(?<![.。!！?？])\*\*[:：]?\s*")
 _RUN_IN = re.compile(r"\*\*[^*\d]{1,40}\*\*")
@@ -171,6 +173,8 @@ class Splitter:
         self._block = self._number = 0
         self._table: list[str] | None = None
         self._heads: list[tuple[str, ...]] = []
+        self.headings: list[Statement] = []
+        """Those that state nothing are named h1, h2 and so on; others by their numbers alone."""
 
     def split(self, text: str, offset: int = 0) -> list[Statement]:
         """Return the statements of the next blocks of a text, which begin at an offset in it."""
@@ -207,11 +211,15 @@ class Splitter:
         self._is_list = self._is_over = False
         self._block += 1
         words = bare.lstrip("# ")
-        head = self._statement(words, at + line.index(words)) if words else None
-        if head is None or not _says_more(head.plain):
+        if not words:
             return []
-        self._block += 1
-        return [replace(head, kind="heading", block=self._block - 1, line=at)]
+        head = self._statement(words, at + line.index(words))
+        head = replace(head, kind="heading", block=self._block, line=at)
+        is_stated = _says_more(head.plain)
+        name = "" if is_stated else f"h{len(self.headings) + 1}"
+        self.headings.append(replace(head, name=name))
+        self._block += is_stated
+        return [head] if is_stated else []
 
     def _end_list(self) -> None:
         """Forget what stood in a list and in the bold line above it: what follows is about neither.
@@ -321,6 +329,25 @@ def _cells(line: str, at: int) -> Iterator[tuple[int, str]]:
 def statements(text: str, notation: Notation) -> list[Statement]:
     """Return the statements of a whole text."""
     return Splitter(notation).split(text)
+
+
+def headings(text: str, notation: Notation) -> list[Statement]:
+    """Return the headings of a whole text that state nothing: nobody judges them."""
+    splitter = Splitter(notation)
+    splitter.split(text)
+    return [heading for heading in splitter.headings if heading.name]
+
+
+def sections(text: str) -> Iterator[tuple[int, int, int]]:
+    """Yield where each heading begins and ends, and where what stands below it does; last first."""
+    splitter, closes = Splitter(LINKED), [len(text)] * (_BOLD + 1)
+    splitter.split(text)
+    for heading in reversed(splitter.headings):
+        signs = text[heading.line : heading.start]
+        depth = signs.count("#") or _BOLD
+        end = text.find("\n", heading.end) + 1 or len(text)
+        yield heading.line, end, min(closes[: depth + 1])
+        closes[depth] = heading.line
 
 
 _LOOSE = re.compile(
