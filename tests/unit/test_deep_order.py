@@ -42,7 +42,10 @@ EXPLORE = call("explore", topics=["成本 | 电芯 成本 2026"], reflection="�
 
 THOUGHT = {"reflection": "还缺成本"}
 THOUGHTFUL = call("tavily_search", queries=["成本"], **THOUGHT)
-PLANNED = replace(WORKED, planned=["应用"])
+PLANNED = replace(WORKED, planned={"T1": "应用", "T12": "回收"})
+ALL = call("end_of_research", **URLS, reflection="T1、t12都已由这些结果回答")
+ONE = call("end_of_research", **URLS, reflection="T12有了")
+NAMED = call("end_of_research", **URLS, reflection="应用(T1)与回收都有")
 
 
 @pytest.mark.parametrize(
@@ -76,6 +79,9 @@ PLANNED = replace(WORKED, planned=["应用"])
         ([THOUGHTFUL, {**END, "args": {**URLS, **THOUGHT}}], WORKED, [None, "unseen"]),
         ([{**END, "args": {**URLS, **THOUGHT}}], WORKED, [None]),
         ([{**END, "args": {**URLS, **THOUGHT}}], PLANNED, ["planned_left"]),
+        ([ALL], PLANNED, [None]),
+        ([ONE], PLANNED, ["planned_left"]),
+        ([NAMED], PLANNED, [None]),
         ([{**END, "args": {**URLS, **THOUGHT}}], replace(PLANNED, reminded=True), [None]),
         ([THINK, END], FRESH, [None, "search_first"]),
         ([THINK, END], replace(FRESH, answered=True), [None, None]),

@@ -33,7 +33,7 @@ from agent.evidence.claims.judging import BATCH, Ruling, batches, refers_back, s
 from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome, WrongFigure, revised
 from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.places import without_invented_places
-from agent.evidence.claims.proof import proved, repeating, wrong_figures
+from agent.evidence.claims.proof import of_outdated_totals, proved, repeating, wrong_figures
 from agent.evidence.claims.revision import Revised
 from agent.evidence.claims.rewording import (
     as_borne,
@@ -138,6 +138,8 @@ class ClaimCheck:
         self._exact: dict[Key, tuple[str, ...]] = {}
         self._wrong: Sequence[WrongFigure] = ()
         """Figures that were shown to be wrong in the text before it was revised."""
+        self._outdated = dict[Key, Outcome]()
+        """Of totals that the revision has left behind."""
         self._decisive: Sequence[str] = ()
         """Passages that have decided any statement, before the text was revised."""
         self._leaning = set[Key]()
@@ -304,6 +306,11 @@ class ClaimCheck:
         forgotten = failed | fresh | self._leaning
         if (evidence := await self.evidence) is not None:
             self._wrong = [*anew.wrong, *wrong_figures(self.outcomes, evidence)]
+        self._outdated = await compute(
+            lambda: of_outdated_totals(self.statements, found), otherwise=dict[Key, Outcome]
+        )
+        totals = (right for one in self._outdated.values() for right in one.right)
+        self._wrong = [*self._wrong, *(WrongFigure(told, better) for told, better in totals)]
         self._decisive = list(dict.fromkeys(p for r in self._rulings.values() for p in r.p))
         self.cites, self._text = anew.cites, text
         for one in (one for one, is_it in zip(found, is_new, strict=True) if is_it):
@@ -338,12 +345,14 @@ class ClaimCheck:
         sound: Sequence[Figure] = (),
     ) -> list[Outcome]:
         by_place = {at: rulings[one.key] for at, one in enumerate(found) if one.key in rulings}
-        return await compute(
+        outcomes = await compute(
             lambda: proved(
                 found, by_place, evidence, self._wrong, among=self.statements, sound=sound
             ),
             otherwise=lambda: [Outcome("unchecked")] * len(found),
         )
+        both = zip(found, outcomes, strict=True)
+        return [self._outdated.get(one.key, outcome) for one, outcome in both]
 
     async def _follow(
         self, judge: Ask, call: "asyncio.Task[dict[Key, Ruling]]", evidence: Evidence, mends: bool

@@ -16,6 +16,9 @@ _EVERYDAY = {Decimal(number) for number in (
     100_000, 1_000_000, 1_000_000_000, "0.5",
 )}  # fmt: skip
 """Counts, halves, and what turns units into others."""
+_UNITS = tuple(Decimal(factor) for factor in (
+    1000, "0.001", 1_000_000, "0.000001", 1024, 1 / Decimal(1024)))  # fmt: skip
+"""From a number in one unit to the same in another one: grams and kilograms, bytes."""
 _MOST, _DOUBLE, _COUNT = 1_000_000, 2, 12
 _LONGEST_PROGRAM, _MOST_NAMED = 20_000, 200
 
@@ -143,7 +146,14 @@ def _stands(value: Decimal | None, known: set[Decimal]) -> bool:
     if value is None:
         return True
     share = {value * 100, 1 - value, (1 - value) * 100} if value < 1 else set[Decimal]()
-    return not {each.normalize() for each in (value, *share, *_percents(value))}.isdisjoint(known)
+    units = (value * factor for factor in _UNITS if _has_digits(value))
+    meant = (value, *share, *_percents(value), *units)
+    return not {each.normalize() for each in meant}.isdisjoint(known)
+
+
+def _has_digits(value: Decimal) -> bool:
+    """Return whether a number is told apart by its digits: 400 is any 4, or 0.4, or 4000."""
+    return len(value.normalize().as_tuple().digits) >= _DOUBLE
 
 
 def _percents(value: Decimal) -> set[Decimal]:

@@ -207,12 +207,12 @@ class _Step:
     def _thoughts(self, calls: Sequence[ToolCall]) -> list[str]:
         return [*self._aside(), *filter(None, map(thought_of, calls))]
 
-    def _planned(self) -> list[str]:
+    def _planned(self) -> dict[str, str]:
         """Return the topics that are to be looked into; none where all there is was read."""
         if self.state.get("own_whole"):
-            return []
+            return {}
         plan = self.state.get("plan", [])
-        return [topic["name"] for topic in plan if topic["status"] == "planned"]
+        return {topic["id"]: topic["name"] for topic in plan if topic["status"] == "planned"}
 
     def _map_names(self) -> list[str]:
         """Return the names of the map's tools that a call has; the server knows which exist."""
@@ -351,7 +351,7 @@ class _Step:
         """Return the answer to a call that looks nothing up, or is refused."""
         key = "noted" if call["name"] == THINK else "recorded"
         language = self.state["turn"]["language"]
-        planned = say("punctuation.comma", language).join(self._planned())
+        planned = say("punctuation.comma", language).join(self._planned().values())
         values = {"planned": planned, "limit": str(MAX_CALLS)}
         return ToolMessage(
             content=say(f"deep_research.{ruling or key}", language, **values),

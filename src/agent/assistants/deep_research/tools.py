@@ -5,7 +5,7 @@ They are only described here: `act` executes searches, `switch_topic` changes an
 
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
@@ -17,6 +17,7 @@ from agent.assistants.common.search import offers_map
 from agent.assistants.common.toolbox import CODING, queries_of
 from agent.assistants.deep_research.state import Counts, DeepState
 from agent.configuration import Configuration
+from agent.core.patterns import Linear
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.intent import names_known_place
 from agent.evidence.queries import clean_text
@@ -72,7 +73,7 @@ def change_research_topic(
 def end_of_research(reflection: str, search_result_of_current_topic: list[str]) -> str:
     """End the research, keeping the ids of the present topic's useful pages.
 
-    reflection: what was found and what stays open.
+    reflection: what was found, which planned topics (T3) that answers, and what stays open.
     """
     return ""
 
@@ -143,6 +144,7 @@ def _texts(arguments: Mapping[str, Any], *names: str) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
+_TOPIC_ID = Linear(r"(?:^|[^A-Za-z0-9])([Tt][0-9]{1,2})")
 _QUOTES = "\"'“”‘’「」《》【】[]()。.,:;!?、"
 CallRefusal = Literal[
     "empty_thought",
@@ -179,8 +181,8 @@ class TopicHistory:
     """Whether anything was searched or opened in this turn."""
     answered: bool = False
     """Whether what earlier turns found may be all that the question needs."""
-    planned: Collection[str] = ()
-    """The topics of the plan that nobody has looked into yet."""
+    planned: Mapping[str, str] = field(default_factory=dict)
+    """The topics of the plan that nobody has looked into yet, by their ids."""
     reminded: bool = False
     """Whether an end of this topic was refused before for what is planned."""
     tools: Collection[str] = tuple(each.name for each in EXPLORING)
@@ -319,12 +321,19 @@ class _Order:
             return refusal
         if call["name"] == END and not (self._history.searched or self._history.answered):
             return "search_first"
-        if call["name"] == END and self._history.planned and not self._history.reminded:
+        if call["name"] == END and not self._history.reminded and self._forgets(call):
             return PLANNED_LEFT
         if call["name"] == END and any(each["name"] in (SEARCH, EXPLORE) for each in following):
             return "unseen"
         self.changed, self._ending = call["name"] == CHANGE, call["name"] == END
         return None
+
+    def _forgets(self, call: ToolCall) -> bool:
+        """Return whether an end's reflection names one of the planned topics not at all."""
+        thought = thought_of(call)
+        ids, words = {found[1].upper() for found in _TOPIC_ID.finditer(thought)}, _plain(thought)
+        planned = self._history.planned.items()
+        return any(name not in ids and _plain(topic) not in words for name, topic in planned)
 
     def _unfit(self, topic: str) -> CallRefusal | None:
         if not topic:

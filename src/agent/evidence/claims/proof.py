@@ -47,8 +47,8 @@ from agent.evidence.claims.shown_sums import (
     worked_out,
     wrong_days,
 )
-from agent.evidence.claims.statements import NAMING, Statement, must_stand, states
-from agent.evidence.claims.totals import wrong_totals
+from agent.evidence.claims.statements import NAMING, Key, Statement, must_stand, states
+from agent.evidence.claims.totals import outdated_totals, wrong_totals
 from agent.evidence.figures import Figure, distinct, figures, same
 from agent.evidence.language import fold
 from agent.evidence.mentions import mentioned
@@ -206,6 +206,17 @@ def _with_shown_sums(
     value, spans = f"{sums[0][2].normalize():,f}" if sums else "", tuple(one for one, _ in pairs)
     again = Outcome("missing", spans, outcome.passages, value=value, right=right)
     return again if pairs else outcome
+
+
+def of_outdated_totals(
+    before: Iterable[Statement], after: Iterable[Statement]
+) -> dict[Key, Outcome]:
+    """Return the outcomes of totals whose rows a revision has changed, but not them."""
+    return {
+        key: Outcome("missing", (told.text,), value=f"{whole.normalize():,f}", right=pairs)
+        for key, (told, whole) in outdated_totals(before, after).items()
+        for pairs in [((told.text, better),) if (better := rewritten(told, whole)) else ()]
+    }
 
 
 def _with_own_record(statement: Statement, outcome: Outcome, evidence: Evidence) -> Outcome:

@@ -10,7 +10,7 @@ from agent.core.patterns import Linear
 from agent.core.strings import has_any, letters_of, split_at
 from agent.evidence.claims.formulas import tells
 from agent.evidence.claims.shown_sums import bare_sum
-from agent.evidence.claims.statements import Statement
+from agent.evidence.claims.statements import Key, Statement
 from agent.evidence.figures import Figure, figures
 
 _TOTAL = Linear(
@@ -39,6 +39,40 @@ def wrong_totals(cells: Iterable[Statement]) -> dict[int, tuple[Figure, Decimal]
     tables = groupby(own, lambda cell: cell.block)
     across = dict(wrong for _, table in tables for wrong in _across([*table]))
     return across | dict(one for column in columns.values() for one in _of_column(column, across))
+
+
+def outdated_totals(
+    before: Iterable[Statement], after: Iterable[Statement]
+) -> dict[Key, tuple[Figure, Decimal]]:
+    """Return the totals that were what all rows above them give, and are no longer.
+
+    They stayed while a row came in, went or told another figure.
+    """
+    right = {cell.key for cell, told, whole in _wholes(before) if abs(whole - told.value) < _NEARLY}
+    return {
+        cell.key: (told, whole)
+        for cell, told, whole in _wholes(after)
+        if cell.key in right and abs(whole - told.value) >= _NEARLY
+    }
+
+
+def _wholes(cells: Iterable[Statement]) -> Iterator[tuple[Statement, Figure, Decimal]]:
+    """Yield each total with its figure and what all rows above it add up to."""
+    columns: dict[tuple[int, str], list[Statement]] = {}
+    for cell in cells:
+        if cell.kind == "cell":
+            columns.setdefault((cell.block, cell.head), []).append(cell)
+    for column in columns.values():
+        above = list[Figure]()
+        for cell in column[:_MOST_ROWS]:
+            is_readable, figure = _read(cell)
+            if not is_readable:
+                break
+            if figure and _is_total(cell.row) and len(above) >= _LEAST:
+                if len({(f.kind, f.scale, f.per) for f in (*above, figure)}) == 1:
+                    yield cell, figure, sum((f.value for f in above), Decimal(0))
+                break
+            above += [figure] if figure else []
 
 
 def _across(table: Sequence[Statement]) -> Iterator[tuple[int, tuple[Figure, Decimal]]]:
