@@ -212,11 +212,12 @@ def of_outdated_totals(
     before: Iterable[Statement], after: Iterable[Statement]
 ) -> dict[Key, Outcome]:
     """Return the outcomes of totals whose rows a revision has changed, but not them."""
-    return {
-        key: Outcome("missing", (told.text,), value=f"{whole.normalize():,f}", right=pairs)
-        for key, (told, whole) in outdated_totals(before, after).items()
-        for pairs in [((told.text, better),) if (better := rewritten(told, whole)) else ()]
-    }
+    found = dict[Key, Outcome]()
+    for key, (told, whole) in outdated_totals(before, after).items():
+        right = tuple((told.text, better) for better in [rewritten(told, whole)] if better)
+        value = f"{whole.normalize():,f}"
+        found[key] = Outcome("missing", (told.text,), value=value, right=right)
+    return found
 
 
 def _with_own_record(statement: Statement, outcome: Outcome, evidence: Evidence) -> Outcome:
