@@ -17,7 +17,6 @@ from agent.assistants.common.search import offers_map
 from agent.assistants.common.toolbox import CODING, queries_of
 from agent.assistants.deep_research.state import Counts, DeepState
 from agent.configuration import Configuration
-from agent.core.patterns import Linear
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.intent import names_known_place
 from agent.evidence.queries import clean_text
@@ -144,7 +143,6 @@ def _texts(arguments: Mapping[str, Any], *names: str) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
-_TOPIC_ID = Linear(r"(?:^|[^A-Za-z0-9])([Tt][0-9]{1,2})")
 _QUOTES = "\"'“”‘’「」《》【】[]()。.,:;!?、"
 CallRefusal = Literal[
     "empty_thought",
@@ -331,7 +329,8 @@ class _Order:
     def _forgets(self, call: ToolCall) -> bool:
         """Return whether an end's reflection names one of the planned topics not at all."""
         thought = thought_of(call)
-        ids, words = {found[1].upper() for found in _TOPIC_ID.finditer(thought)}, _plain(thought)
+        letters = (char if char.isascii() and char.isalnum() else " " for char in thought.upper())
+        ids, words = set("".join(letters).split()), _plain(thought)
         planned = self._history.planned.items()
         return any(name not in ids and _plain(topic) not in words for name, topic in planned)
 
