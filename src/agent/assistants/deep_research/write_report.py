@@ -210,7 +210,7 @@ class _Report:
             kept = [line for line in lines if self._is_told(line, told, worked, cited=is_cited)]
             if kept and len(lines) > 1:
                 # A line of a mark alone below a block reads like a stray one.
-                marks += f"[^{source['id']}]" if source["id"] in used else ""
+                marks += f"[^{source['id']}]" if is_cited else ""
                 blocks.append("\n".join(f"- {inert(line)}".replace("*", "\\*") for line in kept))
         head = f"**{say('deep_research.calculated', self.draft.language)}**{marks}"
         whole = "\n\n".join([head, *blocks]) if blocks else ""
