@@ -95,7 +95,7 @@ def test_a_citation_opens_closes_and_gives_the_focus_back(visit: Visits, thread:
     expect(told).to_be_hidden()
     expect(cited).to_be_focused()
     tab_to(page, turn.locator("a.cite").nth(1))
-    expect(told).to_contain_text("乐高品牌旗舰店")
+    expect(told).to_contain_text("王府井带孩子怎么玩")
 
 
 def test_places_are_chosen_in_the_list_and_on_the_map(visit: Visits, thread: str) -> None:
