@@ -256,7 +256,7 @@ def test_days_and_working_days_between_two_days_are_counted(formula: str, days: 
             (("Sunday, 1 February", "Monday, 1 February"),),
         ),
         ("12月2日（周三）装。", ()),
-        ("12月2日（周四）装。", (("12月2日（周四", ""),)),
+        ("12月2日（周四）装。", (("12月2日（周四", "12月2日（周三"),)),
     ],
 )
 def test_a_weekday_beside_a_day_without_a_year_is_right_in_a_year_that_may_be_meant(

@@ -83,3 +83,8 @@ def test_what_rows_are_about_stands_before_what_their_cells_name_besides() -> No
     text = "| 店 | 地铁 |\n| --- | --- |\n| 乙咖啡馆 | 团结湖地铁站 622 m |\n| 甲咖啡馆 | 无 |\n"
     listed = [each["name"] for each in in_list_order(places, text)]
     assert listed == ["乙咖啡馆", "甲咖啡馆", "团结湖地铁站"]
+
+
+def test_a_name_is_named_with_its_accents_and_without_them() -> None:
+    names = ["Cafe Engel", "Östra Krogen"]
+    assert named(names, "Café Engel, then Ostra Krogen.") == set(names)

@@ -30,7 +30,7 @@ from agent.texts import Language, in_script, say
 
 _MAX_COST, _MAX_METRES = 1e6, 50_000
 _MOST_PEOPLE, _BEST_RATING = 500, 5
-_CLOCK = re.compile(r"([01]?\d|2[0-4])[:：]([0-5]\d)")
+_CLOCK = re.compile(r"([01]?\d|2[0-4])[:：.]([0-5]\d)")
 _SUITS = get_args(Suits)
 _MOST_OTHER, _LONGEST_DEMAND = 4, 60
 

@@ -145,11 +145,15 @@ def _take(text: str, name: str) -> tuple[str, int | None]:
 
 
 def _plain(text: str) -> str:
-    """Fold for comparison: width, case, brackets; spaces stay between Latin words only."""
-    folded = fold(text).replace("·", "")
-    folded = folded.translate(str.maketrans("【】[]「」《》", "()()()()"))
+    """Fold for comparison: width, case, accents, brackets; spaces stay between Latin words only."""
+    folded = fold(text).replace("·", "").translate(_BARE)
     spaced = " ".join(folded.split())
     return re.sub(r"(?<![a-z0-9.,!?]) | (?![a-z0-9])", "", spaced)
 
 
+_BARE = str.maketrans("【】[]「」《》", "()()()()") | {
+    code: base
+    for code in range(0xC0, 0x250)
+    if (base := unicodedata.normalize("NFD", chr(code))[0]).isascii()
+}
 _plain_name = lru_cache(4096)(_plain)
