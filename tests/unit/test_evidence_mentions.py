@@ -88,3 +88,15 @@ def test_what_rows_are_about_stands_before_what_their_cells_name_besides() -> No
 def test_a_name_is_named_with_its_accents_and_without_them() -> None:
     names = ["Cafe Engel", "Östra Krogen"]
     assert named(names, "Café Engel, then Ostra Krogen.") == set(names)
+
+
+def test_of_branches_of_one_name_an_item_is_about_the_one_that_it_links_to() -> None:
+    cafes = [
+        Place(**{**place("Espresso House", f"osm:{n}"), "url": f"https://o/{n}"}) for n in "12"
+    ]
+    other = place("Roasberg")
+    text = (
+        "- Espresso House 90 m[1](https://o/2)\n- Roasberg\n- Espresso House 300 m[2](https://o/1)"
+    )
+    order = in_list_order([*cafes, other], text)
+    assert [one["id"] for one in order] == ["osm:2", "amap:Roasberg", "osm:1"]

@@ -92,9 +92,15 @@ def in_list_order(places: Sequence[Place], text: str) -> list[Place]:
 
 
 def _about(places: Sequence[Place], item: str) -> str:
-    """Return the id of the place that an item names first; empty where it names none."""
+    """Return the id of the place that an item names first; empty where it names none.
+
+    Of places of one name, four branches of a café, it is the one whose link the item has.
+    """
     named = mentioned(places, item)
-    return min(named, key=lambda id: named[id], default="")
+    first = min(named.values(), default=0)
+    of_name = [place for place in places if named.get(place["id"]) == first]
+    linked = (place for place in of_name if f"({place['url']})" in item)
+    return next((place["id"] for place in (*linked, *of_name)), "")
 
 
 def list_numbers(places: Sequence[Place], text: str) -> dict[str, tuple[int, str]]:
