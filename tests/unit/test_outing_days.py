@@ -301,3 +301,20 @@ def test_a_day_is_told_in_its_reader_s_language() -> None:
     text = told(day, "en")
     assert "Known prices" not in text
     assert "Price not known: Natural History Museum, City Park." in text
+
+
+def test_a_meal_in_an_order_comes_when_it_is_time_for_it() -> None:
+    """From noon on, there is no lunch any more behind two museums of two hours each."""
+    day = Days("en").ask(
+        "from noon: a museum, another museum, lunch", [MUSEUM, spot(6, "美术馆"), NOODLES],
+        outing={"order": ["museum", "museum", "lunch"], "begins": "12:00", "back_by": "17:30"},
+    )  # fmt: skip
+    assert day["stops"][0].get("meal") == "lunch"
+    assert len(stops(day)) == 3
+    assert "lacks" not in day
+
+
+def test_a_museum_whose_hours_are_known_comes_before_one_of_unknown_hours_a_bit_nearer() -> None:
+    unknown = spot(1, "无时间博物馆", open_time=None)
+    day = Days().ask("去一个博物馆", [unknown, MUSEUM], outing={"stops": 1})
+    assert stops(day) == ["自然博物馆"]

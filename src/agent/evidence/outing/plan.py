@@ -67,9 +67,9 @@ _SHARES = (1, 0.75, 0.5)
 
 The last only for a number of stops: a long list is no wish to hurry.
 """
-_WORTH, _WORTH_FIT, _WORTH_ASKED, _WORTH_WANTED = 1000, 3500, 40_000, 200_000
+_WORTH, _WORTH_FIT, _WORTH_ASKED, _WORTH_WANTED, _WORTH_OPEN = 1000, 3500, 40_000, 200_000, 20
 """Of a visit: a meal that was asked for is worth more than all others together, and what is wanted
-more than both meals and these."""
+more than both meals and these; known hours are worth two stars."""
 _MOST_OF_A_KIND = 4
 """Restaurants, and places to rest, among those of which a day is made."""
 _RATING = 4
@@ -113,14 +113,26 @@ def plan(places: Sequence[Place], aim: Aim, legs: Legs) -> Outing | None:
     One stays shorter than usual where that makes room for all that are wanted.
     """
     best, fewest = None, math.inf
-    for share in _SHARES if {"stops", "order"} & aim.wish.keys() else _SHARES[:2]:
-        planner = _Planner(places, aim, legs, share)
-        outing = planner.outing()
-        if outing and (lacking := planner.lacking(outing)) < fewest:
-            best, fewest = outing, lacking
-        if not fewest:
-            break
+    for wish in _with_meals_free(aim.wish):
+        for share in _SHARES if {"stops", "order"} & wish.keys() else _SHARES[:2]:
+            planner = _Planner(places, replace(aim, wish=wish), legs, share)
+            outing = planner.outing()
+            if outing and (lacking := planner.lacking(outing)) < fewest:
+                best, fewest = Outing(**{**outing, "wish": aim.wish}), lacking
+            if not fewest:
+                return best
     return best
+
+
+def _with_meals_free(wish: OutingWish) -> list[OutingWish]:
+    """Return a wish, and as it is where its meals may come whenever it is time for them.
+
+    "A museum, another one, lunch" from noon on: behind two museums there is no lunch any more.
+    """
+    order = wish.get("order", [])
+    others = [word for word in order if not meal_named(word)]
+    free = OutingWish(**{**wish, "order": others})
+    return [wish, free] if others and len(others) < len(order) else [wish]
 
 
 def sorted_out(places: Sequence[Place], aim: Aim) -> tuple[list[Place], list[LeftOut]]:
@@ -207,7 +219,8 @@ class _Planner:
         order = self._wish.get("order", ())
         possible = len(order) - len(positions(self._all, order)[1])
         if most := possible or self._wish.get("stops"):
-            return most - counted_stops(outing)
+            hungry = sum(meal_named(word) == word for word in outing.get("lacks", []))
+            return most + hungry - counted_stops(outing)
         lacking = (left for left in outing["left_out"] if left["reason"] in ("time", "hours"))
         return sum(left["place"] in self._aim.wanted for left in lacking)
 
@@ -262,6 +275,7 @@ class _Planner:
             if verdict["constraint"] != "total_cost"
         }
         worth = _WORTH_FIT if outcomes == {"satisfied"} else _WORTH
+        worth += _WORTH_OPEN * (yearly_hours(place) is not None)
         if not self._is_meal(place):
             return worth + liked
         price, share = _price(place), self._budget / (1 + len(self._meals))
@@ -454,9 +468,10 @@ def wanted_stops(outing: Outing) -> int:
 def counted_stops(outing: Outing) -> int:
     """Return how many of the wanted stops a day has: named meals are among those of an order."""
     stops = [stop for stop in outing["stops"] if "place" in stop]
+    is_apart = "meals" in outing["wish"]
     if order := outing["wish"].get("order"):
         named = {*filter(None, map(meal_named, order))}
         anywhere = [s for s in outing["stops"] if "place" not in s and s.get("meal") in named]
-        return len(stops) + len(anywhere)
-    is_apart = "meals" in outing["wish"]
+        beside = [s for s in stops if is_apart and "meal" in s and s["meal"] not in named]
+        return len(stops) - len(beside) + len(anywhere)
     return len([stop for stop in stops if not (is_apart and "meal" in stop)])
