@@ -471,19 +471,6 @@ async def test_an_answer_without_proof_goes_back_too_and_the_judges_reason_is_sh
     assert "青岚大桥于1987年" in text[start:end]
 
 
-async def test_not_found_is_believed_after_the_passages_nearest_to_the_question_were_read() -> None:
-    seen: list[str] = []
-
-    def reads(turn: ModelTurn) -> ModelReply:
-        seen.extend(result.text for result in turn.tool_results)
-        told = any("1987年9月1日通车" in text for text in seen)
-        return gives(**({} if told else {"outcome": "not_found", "answer": ""}))(turn)
-
-    async with team_laboratory(Team(team_verifier=reads)) as lab:
-        state = await lab.ask(ZH)
-    assert (state["final_answer"], state["verified"]) == ("1987年", True)
-
-
 @pytest.mark.parametrize(
     ("tag", "question", "head", "sources"),
     [

@@ -18,7 +18,6 @@ from agent.knowledge.ranking import Bm25, best_first
 from agent.prompts import Raw, fence
 from agent.texts import Language
 
-_NEAREST = 4
 _PIECE, _OF_LOOKUPS = 240, 3
 """Characters of a piece of a page; the share of calculations and records in the tokens."""
 
@@ -54,16 +53,6 @@ def evidence_view(state: TeamState, tokens: int, *, besides: Collection[str] = (
     sources = [s for s in known_sources(state) if s["kind"] in ("page", "document")]
     shown = [source for source in sources if source["id"] not in besides]
     return Raw("\n".join([*lines, *_passages(shown, "\n".join(looked_for(state)), tokens - used)]))
-
-
-def nearest_passages(state: TeamState) -> str:
-    """Return the passages that share most with what is asked; empty where none shares anything."""
-    asked = f"{state['turn']['question']} {state['analysis']['asked']}"
-    pieces = [(s["id"], piece) for s in known_sources(state) for piece in _pieces(s["quotes"])]
-    ranked = best_first(Bm25([piece for _, piece in pieces]).scores(asked))[:_NEAREST]
-    return "\n".join(
-        fence(f"{pieces[at][0]}: {pieces[at][1]}") for at, score in ranked if score > 0
-    )
 
 
 def _record_lines(state: TeamState) -> Iterator[str]:

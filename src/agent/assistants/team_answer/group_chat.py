@@ -25,7 +25,7 @@ from agent.assistants.team_answer.documents import (
     with_pages,
 )
 from agent.assistants.team_answer.engine import Chat, GroupChatEngine, engine
-from agent.assistants.team_answer.evidence_view import known_sources, nearest_passages
+from agent.assistants.team_answer.evidence_view import known_sources
 from agent.assistants.team_answer.settlement import settled
 from agent.assistants.team_answer.speakers import (
     next_by_rules,
@@ -305,14 +305,11 @@ class _Step:
         pool = [*(self.state.get("evidence_pool") or []), *summed]
         state = cast(TeamState, {**self.state, "evidence_pool": pool})
         synthesized = settled(given.settled, state)
-        if synthesized.outcome == "not_found" and not synthesized.unsupported:
-            return "not_found" if nearest_passages(state) else ""
         return "unsupported" if synthesized.unsupported else defect_of(synthesized, given, state)
 
     def _remind(self, message: AIMessage, key: str) -> TeamUpdate:
         """Return the verifier's words with the reminder that it goes on with."""
-        shown = {"passages": nearest_passages(self.state)} if key == "not_found" else {}
-        words = say(f"team_answer.remind_{key}", self._language, **shown)
+        words = say(f"team_answer.remind_{key}", self._language)
         answers: list[AnyMessage] = [
             ToolMessage(words, tool_call_id=call["id"] or "", name=VERDICT)
             for call in message.tool_calls
