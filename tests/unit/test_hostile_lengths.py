@@ -21,6 +21,7 @@ from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import proved
 from agent.evidence.claims.revision import faults_block
 from agent.evidence.claims.statements import MARKED, is_table_rule, statements
+from agent.evidence.figures import figures
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.hours import weekly_hours
 from agent.evidence.intent import detect_location_query
@@ -100,6 +101,8 @@ CASES: list[tuple[Callable[[str], Any], str, str]] = [
     (told, "", " "),
     (told, "", "¥1"),
     (accused, "", "- 370元\n"),
+    (figures, "", "12,"),
+    (figures, "", "1.234"),
     (value_of, "", "1"),
     (value_of, "", "("),
     (lambda text: nearest(sentences(text), text, 3), "which of ", "1-"),

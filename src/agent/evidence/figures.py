@@ -49,11 +49,11 @@ _LATIN = _any([word for word in (*UNITS, *SCALES) if word[0] < "\u3000"])
 _LATIN_SCALES = _any([word for word in SCALES if word.isascii() and len(word) > 3])
 _CYRILLIC = _any([word for word in (*UNITS, *SCALES) if "Ѐ" <= word[0] <= "ӿ"])
 _FOREIGN = r"(?:[Kk]ilo|kiló|chilo)?(?:[Mm]etern?|mètres|metros|metri)|[Ee]uros?|Einwohner"
-_POINTS = r"\d{1,3}(?:\.\d{3})+,\d\d?(?!\d)|\d{1,3}(?:\.\d{3}){2,}(?![\d.])"
+_POINTS = r"\d{1,3}(?:\.\d{3}){1,9},\d\d?(?!\d)|\d{1,3}(?:\.\d{3}){2,9}(?![\d.])"
 _POINTS += rf"|\d{{1,3}}\.\d{{3}}(?=\ (?:{_FOREIGN})\b|\ ?€(?!/(?!\d)))"
 _BESIDE_A_SIGN = r"(?=\ ?[×*÷/+−=≈])"
 _AMOUNT = (
-    r"\d{1,3}(?:,\d{2,3})*,\d{3}(?!\d)(?:\.\d+)?|\d{1,3}(?:\ \d{3}){2,}(?![\d])(?:\.\d+)?"
+    r"\d{1,3}(?:,\d{2,3}){0,9},\d{3}(?!\d)(?:\.\d+)?|\d{1,3}(?:\ \d{3}){2,9}(?![\d])(?:\.\d+)?"
     rf"|\d{{1,3}},\d{{1,2}}(?=\ ?(?:{_LATIN}))|(?<![\d,])\d{{1,4}},\d\d?(?![\d/]|,\d)"
     rf"|(?P<points>{_POINTS})"
     rf"|\d{{1,3}}\ \d{{3}}(?:,\d{{1,2}})?(?:(?=\ ?(?:{_CYRILLIC}|{_FOREIGN}|€))|{_BESIDE_A_SIGN})"
