@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import date, timedelta
 from functools import lru_cache
 from operator import add
@@ -272,6 +273,24 @@ def _weekday(now: date, number: int, *, later: bool) -> date:
     """Return that day of this week, of the next if it is over or `later` is wanted."""
     day = now + timedelta(days=number - now.isoweekday())
     return day + timedelta(days=7) if later or day < now else day
+
+
+def days_without_year(month: int, day: int, now: date) -> list[date]:
+    """Return which day one without a year may be: the nearest to today, where that is far two.
+
+    None where no year has it.
+    """
+    found = list[date]()
+    for year in (now.year - 1, now.year, now.year + 1):
+        with suppress(ValueError):
+            found.append(date(year, month, day))
+    found.sort(key=lambda one: abs(one - now))
+    is_far = bool(found) and abs(found[0] - now) > _FAR
+    return found[: 1 + is_far]
+
+
+_FAR = timedelta(90)
+"""From today: from then on it may as well be that of the next year, or of the last."""
 
 
 def without_marks(text: str) -> str:

@@ -2,21 +2,19 @@
 
 from collections.abc import Iterable
 from contextlib import suppress
-from datetime import date, timedelta
+from datetime import date
 from itertools import chain, pairwise
 
 from agent.core.processor import breathe, compute
 from agent.evidence.claims.formulas import working_days
 from agent.evidence.figures import Date, figures
+from agent.evidence.language import days_without_year
 from agent.evidence.records import with_weekday
 from agent.state import Turn
 
 _DAYS, _PAST, _LONGEST = 40, 10, 400_000
 """Days that are told, the nearest ones, and of these that are over; characters that are looked
 through. A list of deliveries has many that are over, and its reader plans ahead."""
-_OPEN = 90
-"""Days from today from which on a day without a year may be that of the next year, or of the last.
-"""
 
 
 def days_told(texts: Iterable[str], today: str) -> str:
@@ -60,14 +58,12 @@ def _days_of(told: Iterable[Date], now: date) -> tuple[set[date], dict[date, dat
     for year, month, day in dates:
         if not month or not day or (not year and (month, day) in dated):
             continue
-        candidates = list[date]()
-        for each in [year] if year else [now.year + by for by in (-1, 0, 1)]:
+        candidates = [] if year else days_without_year(month, day, now)
+        if year:
             with suppress(ValueError):
-                candidates.append(date(each, month, day))
-        candidates.sort(key=lambda each: abs(each - now))
+                candidates = [date(year, month, day)]
         days.update(candidates[:1])
-        is_open = abs(candidates[0] - now) > timedelta(_OPEN) if candidates else False
-        open_days.update(pairwise(candidates[: 2 * is_open]))
+        open_days.update(pairwise(candidates))
     return days, open_days
 
 

@@ -136,7 +136,7 @@ def still_said(previous: Previous, again: Previous) -> list[Source]:
     ]
 
 
-def told_once(text: str, passages: Iterable[Passage]) -> str:
+def without_quotes_of(text: str, passages: Iterable[Passage]) -> str:
     """Return findings without the quotes that these passages have anyway."""
     shown: dict[str, str] = {}
     for passage in passages:

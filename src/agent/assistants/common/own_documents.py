@@ -8,7 +8,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath, PureWindowsPath
-from typing import Literal
+from typing import Any, Literal
 
 from langchain_core.tools import BaseTool, tool
 from langgraph.config import get_config
@@ -136,9 +136,14 @@ def held_inside(state: QuestionInput, asks: str) -> str:
     That holds on until a question asks for others beside them: words that only the user's own
     documents know stand in the conversation, and a planner may send them out.
     """
-    before: object = dict(state).get("turn")
-    is_inside = isinstance(before, dict) and before.get("stays_inside") is True
+    is_inside = _turn_before(state).get("stays_inside") is True
     return "only" if is_inside and asks != "also" else asks
+
+
+def _turn_before(state: QuestionInput) -> dict[str, Any]:
+    """Return the turn of the thread's last question, as a client may have written it."""
+    turn: object = dict(state).get("turn")
+    return turn if isinstance(turn, dict) else {}
 
 
 def kept_inside(turn: Turn, asks: str) -> Turn:
@@ -259,8 +264,7 @@ def _named_before(state: QuestionInput) -> list[str]:
 
     A client may have written them there: only what is its own is read.
     """
-    turn: object = dict(state).get("turn")
-    names = turn.get("collections") if isinstance(turn, dict) else None
+    names = _turn_before(state).get("collections")
     return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 

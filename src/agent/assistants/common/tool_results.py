@@ -91,6 +91,7 @@ def short(text: str) -> str:
 _WORD = Linear(r"-?[0-9A-Za-z_.]+")
 _FLOAT = Linear(r"-?(?:0|[1-9][0-9]{0,11})\.[0-9]+")
 _DIGITS, _FLOAT_DIGITS = 12, range(15, 19)
+"""Significant digits that are shown, and those of a binary fraction that Python prints."""
 
 
 def rounded(text: str) -> str:

@@ -18,7 +18,7 @@ from agent.assistants.common.excerpts import excerpt_lines, sentences_by_id, sen
 from agent.assistants.common.gaps import gap_lines, run_gap
 from agent.assistants.common.inside_words import KeptInside, public_texts
 from agent.assistants.common.looks import Looks
-from agent.assistants.common.material import chosen, page_elements, told_once, without_shown
+from agent.assistants.common.material import chosen, page_elements, without_quotes_of, without_shown
 from agent.assistants.common.own_documents import own_scope
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.rounds import WriterBrief, with_revision, write_in_rounds
@@ -301,7 +301,7 @@ class _Report:
         """Return the topics with their notes, each its share, without what these passages show."""
         entries = {entry["topic"]: entry for entry in self.state.get("search_results", [])}
         rows = [
-            topic_element(entries[name], share, lambda text: told_once(text, shown))
+            topic_element(entries[name], share, lambda text: without_quotes_of(text, shown))
             if name in entries
             else element("topic", cut_to_tokens(text, share), name=name)
             for name, text in self.topics()

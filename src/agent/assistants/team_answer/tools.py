@@ -232,7 +232,6 @@ def _cut_row(line: str, length: int) -> str:
 
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
-"""Significant digits that are shown, and those of a binary fraction that Python prints."""
 
 
 def shown_calculations(names: Iterable[str], pool: Sequence[ToolEvidence]) -> list[ToolEvidence]:

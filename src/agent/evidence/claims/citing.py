@@ -62,23 +62,11 @@ def _of_other_places(
 
     Only those that a judge does not name, and which have no figure of it that the others lack.
     """
-    records = evidence.records
-    own = [place for name in named if (place := records[name].place)]
-    if not (own and mentioned(own, statement.said)):
+    places = [place for name in named if (place := evidence.records[name].place)]
+    if not (places and mentioned(places, statement.said)):
         return frozenset()
-    stated = [figure for figure in figures(statement.said) if figure.telling]
-    given = _figures_of(named, evidence)
-
-    def is_other(name: str) -> bool:
-        if name not in records or name in named or not name.startswith(_RECORD):
-            return False
-        if (place := records[name].place) and mentioned([place], statement.said):
-            return False
-        there = _figures_of([name], evidence)
-        lent = (one for one in stated if any(same(one, other) for other in there))
-        return all(any(same(one, other) for other in given) for one in lent)
-
-    return frozenset(filter(is_other, statement.cited))
+    others = (name for name in _unnamed(statement, named, evidence) if name.startswith(_RECORD))
+    return frozenset(name for name in others if not _has_more(name, named, statement, evidence))
 
 
 def _idle(statement: Statement, named: Sequence[str], evidence: Evidence) -> frozenset[str]:
@@ -86,20 +74,25 @@ def _idle(statement: Statement, named: Sequence[str], evidence: Evidence) -> fro
 
     It has none of them itself: the price of a soup, and the page of another café.
     """
-    stated = [figure for figure in figures(statement.said) if figure.telling]
-    given = _figures_of(named, evidence)
-    if not set(named) <= set(statement.cited) or not stated:
+    stated, given = _telling(statement), _figures_of(named, evidence)
+    is_told = bool(stated) and all(_has(given, one) for one in stated)
+    if not is_told or not set(named) <= set(statement.cited):
         return frozenset()
-    if not all(any(same(one, other) for other in given) for one in stated):
-        return frozenset()
-    return frozenset(
-        name
-        for name in statement.cited
-        if name in evidence.records
-        and name not in named
-        and not ((place := evidence.records[name].place) and mentioned([place], statement.said))
-        and not any(same(one, o) for one in stated for o in _figures_of([name], evidence))
-    )
+    others = _unnamed(statement, named, evidence)
+    return frozenset(name for name in others if not _has_more(name, (), statement, evidence))
+
+
+def _unnamed(statement: Statement, named: Container[str], evidence: Evidence) -> list[str]:
+    """Return the sources that a statement cites and a judge does not name."""
+    return [name for name in statement.cited if name in evidence.records and name not in named]
+
+
+def _telling(statement: Statement) -> list[Figure]:
+    return [figure for figure in figures(statement.said) if figure.telling]
+
+
+def _has(found: Iterable[Figure], figure: Figure) -> bool:
+    return any(same(figure, other) for other in found)
 
 
 def _figures_of(names: Container[str], evidence: Evidence) -> list[Figure]:
@@ -125,8 +118,8 @@ def _lends(name: str, statement: Statement, others: Sequence[str], evidence: Evi
         return False
     told = " ".join(p.text for p in evidence.passages if is_worked_out and p.source in others)
     wanted = [f for f in figures(f"{statement.said} {told}") if f.telling]
-    there = [f for p in evidence.passages if p.source == name for f in p.figures]
-    return any(same(one, other) for one in wanted for other in there)
+    there = _figures_of([name], evidence)
+    return any(_has(there, one) for one in wanted)
 
 
 def _has_more(name: str, others: Sequence[str], statement: Statement, evidence: Evidence) -> bool:
@@ -138,9 +131,7 @@ def _has_more(name: str, others: Sequence[str], statement: Statement, evidence: 
     if record and record.place and mentioned([record.place], statement.said):
         return True
     theirs, given = _figures_of([name], evidence), _figures_of(others, evidence)
-    told = [figure for figure in figures(statement.said) if figure.telling]
-    alone = (one for one in told if not any(same(one, other) for other in given))
-    return any(same(one, other) for one in alone for other in theirs)
+    return any(_has(theirs, one) and not _has(given, one) for one in _telling(statement))
 
 
 _CALCULATION, _RECORD = "c", "a"

@@ -293,9 +293,9 @@ def _proved(
         spans = (statement.plain,)
     if letter not in ("p", "n", "x") or not spans:
         return Outcome("unchecked")
-    # A hedge is dropped where the words stand and the passage's others do not.
-    # Nor is whose word it is, where the name stands on the page that is cited for another's.
+    # Whose word it is may be wrong though the name stands on the page that is cited for it.
     is_anothers = bool(fix) and not {p.source for p in passages} <= {*statement.cited}
+    # A hedge is dropped where the words stand and the passage's others do not.
     if not any(span_in(ruling.says, passage.text) for passage in passages):
         spans = tuple(span for span in spans if (is_anothers and not span_in(span, fix)) or not (
             _is_borne(span, statement, evidence) or known.gives(span)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import date, timedelta
+from datetime import date
 from decimal import Decimal
 from itertools import pairwise
 
@@ -34,7 +34,7 @@ from agent.evidence.claims.judging import Ruling
 from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.statements import Statement, states
 from agent.evidence.figures import Figure, distinct, figures
-from agent.evidence.language import weekdays_in
+from agent.evidence.language import days_without_year, weekdays_in
 
 _EQUALS = "=＝≈"
 _OPERATED = re.compile(r"\d[^=＝≈;；:：]{0,30}?(?:[×*÷/+−]|\s[-–]\s)[^=＝≈;；:：]{0,30}?\d")
@@ -388,18 +388,12 @@ def _weekdays(figure: Figure, evidence: Evidence) -> list[int]:
     """
     year, month, day = figure.date or (None, None, None)
     years, now, found = {year} if year else evidence.years.get((month, day)), evidence.day, []
-    for each in years or ([now.year + by for by in (-1, 0, 1)] if now else []):
+    for each in years or ():
         with suppress(ValueError):
             found.append(date(each or 0, month or 0, day or 0))
     if now and not years:
-        found.sort(key=lambda one: abs(one - now))
-        is_open = bool(found) and abs(found[0] - now) > _OPEN
-        found = found[: 1 + is_open]
+        found = days_without_year(month or 0, day or 0, now)
     return [each.isoweekday() for each in sorted(found)]
-
-
-_OPEN = timedelta(90)
-"""From today: from then on a day without a year may be that of the next year, or of the last."""
 
 
 _EACH = ("每", "逢", "very ")

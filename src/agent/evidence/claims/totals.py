@@ -32,13 +32,10 @@ def wrong_totals(cells: Iterable[Statement]) -> dict[int, tuple[Figure, Decimal]
     and so many times the sum of all: a price a head, and the total for four. A column with anything
     but one figure of one unit a cell is left alone.
     """
-    columns: dict[tuple[int, str], list[Statement]] = {}
     own = [cell for cell in cells if cell.kind == "cell"]
-    for cell in own:
-        columns.setdefault((cell.block, cell.head), []).append(cell)
     tables = groupby(own, lambda cell: cell.block)
     across = dict(wrong for _, table in tables for wrong in _across([*table]))
-    return across | dict(one for column in columns.values() for one in _of_column(column, across))
+    return across | dict(one for column in _columns(own) for one in _of_column(column, across))
 
 
 def outdated_totals(
@@ -58,11 +55,7 @@ def outdated_totals(
 
 def _wholes(cells: Iterable[Statement]) -> Iterator[tuple[Statement, Figure, Decimal]]:
     """Yield each total with its figure and what all rows above it add up to."""
-    columns: dict[tuple[int, str], list[Statement]] = {}
-    for cell in cells:
-        if cell.kind == "cell":
-            columns.setdefault((cell.block, cell.head), []).append(cell)
-    for column in columns.values():
+    for column in _columns(cells):
         above = list[Figure]()
         for cell in column[:_MOST_ROWS]:
             is_readable, figure = _read(cell)
@@ -73,6 +66,14 @@ def _wholes(cells: Iterable[Statement]) -> Iterator[tuple[Statement, Figure, Dec
                     yield cell, figure, sum((f.value for f in above), Decimal(0))
                 break
             above += [figure] if figure else []
+
+
+def _columns(cells: Iterable[Statement]) -> list[list[Statement]]:
+    columns: dict[tuple[int, str], list[Statement]] = {}
+    for cell in cells:
+        if cell.kind == "cell":
+            columns.setdefault((cell.block, cell.head), []).append(cell)
+    return [*columns.values()]
 
 
 def _across(table: Sequence[Statement]) -> Iterator[tuple[int, tuple[Figure, Decimal]]]:

@@ -219,7 +219,7 @@ class _Planner:
         order = self._wish.get("order", ())
         possible = len(order) - len(positions(self._all, order)[1])
         if most := possible or self._wish.get("stops"):
-            hungry = sum(meal_named(word) == word for word in outing.get("lacks", []))
+            hungry = sum(word in MEALS for word in outing.get("lacks", ()))
             return most + hungry - counted_stops(outing)
         lacking = (left for left in outing["left_out"] if left["reason"] in ("time", "hours"))
         return sum(left["place"] in self._aim.wanted for left in lacking)
