@@ -13,7 +13,7 @@ cluster:         ## three instances on this machine (Postgres, Redis, nginx from
 	uv run python -m tools.cluster --instances $(if $(N),$(N),3) $(if $(PORT),--port $(PORT))
 campaign:        ## 200 + 40 kills of instances at random under questions, Redis and Postgres failing; half an hour
 	uv run python -m benchmarks.campaign
-test-fast:       ## unit, contract, architecture and the page's own tests: no server, no browser; under a minute
+test-fast:       ## unit, contract, architecture and the page's own tests: no server, no browser; under two minutes
 	uv run pytest tests/unit tests/contract tests/architecture
 fuzz:            ## a million examples for the readers of all that comes from outside, over an hour: make fuzz N=25000 (a property)
 	FUZZ_EXAMPLES=$(N) uv run pytest tests/fuzz --hypothesis-profile=long --dist=worksteal --timeout=0
