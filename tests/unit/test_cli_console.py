@@ -82,10 +82,45 @@ def test_lines_that_answer_no_question_are_in_the_reader_s_language(
     assert reader_language() == language
 
 
-def test_a_terminal_tells_each_place_by_its_name_and_one_line_of_facts() -> None:
-    lines = [line.strip() for line in pretty(outcome(places=[place(1)])).splitlines()]
-    at = lines.index("- 儿童乐园")
-    assert lines[at + 1] == "距王府井 220 m · ★ 4.6 · ¥88/人 · 10:00-22:00 · 王府井大街138号"
+LISTED = """两处：
+
+- 书店 — 440 m[2](https://b.example)
+- **儿童乐园** — 距离 220 m，可以推婴儿车[1](https://a.example)
+
+"""
+"""Two places in the answer's order; the second is cited by the first number."""
+
+
+def listed(more: str = "") -> RunResult:
+    sources = [source(1, "https://a.example"), source(2, "https://b.example", "书店")]
+    ids = [each["id"] for each in sources]
+    told = [
+        place(2, "书店", source=ids[1]) | {"number": 1},
+        place(1, source=ids[0]) | {"number": 2},
+        place(3, "茶馆", mentioned=False) | {"number": 3},
+    ]
+    references = "**来源**\n\n1. [儿童乐园](https://a.example)\n2. [书店](https://b.example)"
+    return outcome(f"{LISTED}{more}{references}", sources=sources, places=told)
+
+
+def test_a_terminal_tells_each_place_once_in_one_line_with_its_pin_s_number() -> None:
+    lines = [line.strip() for line in pretty(listed()).splitlines() if line.strip()]
+    facts = "★ 4.6 · ¥88/人 · 10:00-22:00"
+    assert lines[:5] == [
+        "两处：",
+        f"1 书店 · 距王府井 440 m · {facts}",
+        f"2 儿童乐园 · 距王府井 220 m · {facts}",
+        "可以推婴儿车[1]",
+        f"3 茶馆 · 距王府井 660 m · {facts} · 王府井大街138号",
+    ]
+    assert sum("书店" in line for line in lines) == 1
+    assert "来源" not in lines
+
+
+def test_a_place_s_line_has_the_number_by_which_other_sentences_cite_it() -> None:
+    shown = pretty(listed("雨天去书店[2](https://b.example)。\n\n"))
+    assert "1 书店 · 距王府井 440 m · ★ 4.6 · ¥88/人 · 10:00-22:00 [2]" in shown
+    assert "2 儿童乐园 · 距王府井 220 m · ★ 4.6 · ¥88/人 · 10:00-22:00 [1]" not in shown
 
 
 def test_one_line_says_how_much_of_the_answer_its_sources_bear(
@@ -176,7 +211,9 @@ def test_a_terminal_says_each_place_once_with_its_number() -> None:
     credited = "数据 © 高德地图，查询于 19:40"
     text = "\n".join(["去儿童乐园[1]。", "", credited, "", "**来源**", "", *listed])
     shown = pretty(outcome(text, sources=[park, page], places=[place(1, source=park["id"])]))
-    assert "[1] 儿童乐园" in shown
+    assert (
+        "1 儿童乐园 · 距王府井 220 m · ★ 4.6 · ¥88/人 · 10:00-22:00 · 王府井大街138号 [1]" in shown
+    )
     assert "示例] 儿童乐园" not in shown
     assert "[2] 儿童乐园的介绍" in shown
     assert shown.count("高德地图") == 1

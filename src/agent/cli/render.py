@@ -1,38 +1,39 @@
 """Print a finished run: for people, as Markdown in a pipe, or as one object."""
 
-import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
+from typing import ClassVar
 
-from rich.console import Console, Group
-from rich.markdown import Markdown
-from rich.padding import Padding
+from markdown_it.token import Token
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.markdown import ListItem, Markdown, MarkdownContext, MarkdownElement, Paragraph
+from rich.segment import Segment
+from rich.style import Style
+from rich.table import Table
 from rich.text import Text
 
 from agent.cli.console import printable
 from agent.client.run_result import RunResult
 from agent.evidence.changes import AnswerChanges
-from agent.evidence.markdown import without_dead_links
+from agent.evidence.markdown import open_url, without_dead_links
 from agent.evidence.records import maps_of, owners
 from agent.evidence.references import strip_references
 from agent.evidence.types import Place
 from agent.export.finished import (
+    FinishedAnswer,
     by_mention,
     credit,
+    numbered_sources,
     statement_line,
     without_notice,
 )
 from agent.export.markdown import place_table
-from agent.export.place_cards import card_of
+from agent.export.place_cards import CARD, Card, PlaceCards, card_of
+from agent.export.svg_map import numbered_places
 from agent.texts import Language, count_noun, say
 
 MOST_PLACES = 15
-_LINK = re.compile(
-    r"(?<!!)\[((?:\\.|[^\[\]\\\n])+)\]\((https?://[^\s()]+(?:\([^\s()]*\)[^\s()]*)*)\)"
-)
 _SHORT_URL = 100
-_REFERENCE = re.compile(r"(\d+)\. (.*)")
-Numbers = Mapping[str, int | None]
-"""Of the cited sources, by their ids."""
+_LINE = "line"
 
 
 def print_outcome(
@@ -93,25 +94,28 @@ def _print_plain(outcome: RunResult, follow_up: str) -> None:
 
 def _print_pretty(console: Console, outcome: RunResult, follow_up: str, notice: str) -> None:
     console.print()
-    answer = printable(without_notice(outcome.answer, notice))
-    console.print(Markdown(_for_terminal(strip_references(answer)), hyperlinks=True))
     finished = outcome.finished()
+    answer, cards = printable(without_notice(outcome.answer, notice)), PlaceCards(finished)
+    text = _AnswerText(strip_references(answer), cards)
+    console.print(text)
     language = finished.language
     if line := statement_line(finished):
         console.print(Text(line, style="dim"))
-    numbers = {source["id"]: source.get("number") for source in outcome.sources}
-    if places := shown_places(outcome.places):
+    places = shown_places(outcome.places)
+    if untold := [place for place in places if place["id"] not in cards.shown]:
         console.print()
-        console.print(_place_cards(places, numbers, language))
+        console.print(_place_lines(untold, text, finished))
+    if places:
         # The answer may tell it for its ways and its weather, too.
         owner = say("answer.map_data", language, maps=owners(maps_of(places), language), time="\n")
         if owner.partition("\n")[0] not in answer:
             console.print(Text(credit(places, language), style="dim"))
-    # A place's card carries its source's number.
-    tabled = {numbers.get(place["source"]) for place in places}
-    if listed := _other_references(answer, tabled):
+    # The line of a place is its source.
+    told = {place["source"] for place in places}
+    shown = {number for number, source in numbered_sources(finished) if source["id"] in told}
+    if others := _other_references(answer, shown):
         console.print()
-        console.print(Markdown(_for_terminal(listed), hyperlinks=True))
+        console.print(_AnswerText(others))
     if not follow_up:
         return
     console.print()
@@ -126,45 +130,135 @@ def shown_places(places: Sequence[Place]) -> list[Place]:
     return ordered[: max(named, MOST_PLACES)]
 
 
-def _other_references(answer: str, shown: Collection[int | None]) -> str:
+def _other_references(answer: str, shown: Collection[int]) -> str:
     """Return the answer's list of sources without those of these numbers; "" if none is left."""
     title, *lines = answer[len(strip_references(answer)) :].strip().splitlines() or [""]
-    matches = [match for line in lines if (match := _REFERENCE.match(line))]
-    others = [f"\\[{m[1]}\\] {m[2]}  " for m in matches if int(m[1]) not in shown]
+    rows = [line.partition(". ") for line in lines]
+    others = [
+        f"\\[{number}\\] {source}  "
+        for number, _, source in rows
+        if source and int(number) not in shown
+    ]
     return "\n".join([title, "", *others]) if others else ""
 
 
-def _number(place: Place, numbers: Numbers) -> str:
-    number = numbers.get(place["source"])
-    return f"[{number}]" if number else ""
-
-
-def _place_cards(places: Sequence[Place], numbers: Numbers, language: Language) -> Group:
-    """Return two lines a place: its name, then what is known of it."""
-    lines = list[Text | Padding]()
+def _place_lines(places: Sequence[Place], text: "_AnswerText", answer: FinishedAnswer) -> Table:
+    """Return a line for each place that no bullet of the answer is."""
+    pins = {place["id"]: number for number, place in numbered_places(answer)}
+    cited = {source["id"]: number for number, source in numbered_sources(answer)}
+    table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_column(justify="right", min_width=2)
+    table.add_column()
     for place in places:
-        card, number = card_of(place, language), _number(place, numbers) or "-"
-        name = Text(f"{number} ", style="" if place["mentioned"] else "dim")
-        name.append(printable(card.name), style="bold")
-        name.append(printable(f" {card.local}" if card.local else ""), style="dim")
-        facts = " · ".join(filter(None, [*card.facts, card.address, *card.demands]))
-        lines += [name, Padding(Text(printable(facts), style="dim"), (0, 0, 0, len(number) + 1))]
-    return Group(*lines)
+        card = card_of(place, answer.language, cited.get(place["source"], 0))
+        line = _line_of(card, cited=text.cites(card.cited), more=card.address)
+        style = "" if place["mentioned"] else "dim"
+        table.add_row(str(pins[place["id"]] or "-"), line, style=style)
+    return table
 
 
-def _for_terminal(markdown: str) -> str:
-    r"""Rewrite links for a terminal: `[1]` stays in brackets, a title is followed by its URL.
+def _line_of(card: Card, *, cited: bool, more: str = "") -> Text:
+    """Return a place in one line; `cited` with the number by which sentences cite it."""
+    line = Text(printable(card.name), style="bold")
+    if url := open_url(card.url):
+        line.stylize(Style(link=url))
+    facts = "".join(f" · {fact}" for fact in (*card.facts, *card.demands, more) if fact)
+    told = "".join([f" {card.local}" if card.local else "", facts])
+    return Text.assemble(line, (printable(told), "dim"), f" [{card.cited}]" if cited else "")
+
+
+class _Bullet(ListItem):
+    """Show an item of a list; one that is a place by its pin's number and its line."""
+
+    def __init__(self, card: Card | None = None, line: Text | None = None) -> None:
+        super().__init__()
+        self._card = card
+        if line:
+            self.elements.append(line)
+
+    @classmethod
+    def create(cls, markdown: Markdown, token: Token) -> MarkdownElement:
+        """Return the item; a place's token has its card and its line."""
+        return cls(token.meta.get(CARD), token.meta.get(_LINE))
+
+    def on_child_close(self, context: MarkdownContext, child: MarkdownElement) -> bool:
+        """Keep what the item says; besides its facts a place's bullet may say nothing."""
+        is_empty = isinstance(child, Paragraph) and not child.text.plain.strip()
+        return False if is_empty else super().on_child_close(context, child)
+
+    def render_bullet(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the lines of an item of a list without numbers."""
+        if not self._card or not self._card.number:
+            yield from super().render_bullet(console, options)
+            return
+        head = f"{self._card.number:>2} "
+        lines = console.render_lines(
+            self.elements, options.update(width=options.max_width - len(head))
+        )
+        for index, line in enumerate(lines):
+            yield Segment(" " * len(head) if index else head)
+            yield from line
+            yield Segment.line()
+
+    def render_number(
+        self, console: Console, options: ConsoleOptions, number: int, last_number: int
+    ) -> RenderResult:
+        """Yield the lines of an item of a list with numbers: a place has its pin's."""
+        if self._card:
+            yield from self.render_bullet(console, options)
+        else:
+            yield from super().render_number(console, options, number, last_number)
+
+
+class _AnswerText(Markdown):
+    """Show an answer's Markdown; a bullet that is a place is its line, and what else is said."""
+
+    elements: ClassVar = {**Markdown.elements, "list_item_open": _Bullet}
+
+    def __init__(self, markdown: str, cards: PlaceCards | None = None) -> None:
+        super().__init__(markdown)
+        tokens = cards.apply(self.parsed) if cards else self.parsed
+        for token in tokens:
+            token.children = _readable(token.children) if token.children else token.children
+        self._texts = ["".join(child.content for child in token.children or []) for token in tokens]
+        for index, token in enumerate(tokens):
+            if token.type == CARD:
+                # Before it stands its bullet; behind it a paragraph begins, and has its text.
+                card: Card = token.meta[CARD]
+                cited = self.cites(card.cited, besides=self._texts[index + 2])
+                tokens[index - 1].meta = {CARD: card, _LINE: _line_of(card, cited=cited)}
+        self.parsed = [token for token in tokens if token.type != CARD]
+
+    def cites(self, number: int, besides: str = "") -> bool:
+        """Return whether a citation's number can be read outside a paragraph."""
+        mark = f"[{number}]"
+        return sum(text.count(mark) for text in self._texts) > besides.count(mark)
+
+
+def _readable(children: Sequence[Token]) -> list[Token]:
+    """Return a paragraph's tokens with `[1]` in brackets, and a title followed by its URL.
 
     Addresses too long to read stay behind their title (terminals that can, open them).
     """
-
-    def link_text(match: re.Match[str]) -> str:
-        text, url = match[1], match[2]
-        if text.isdigit():
-            return f"[\\[{text}\\]]({url})"
-        return f"{text} <{url}>" if len(url) <= _SHORT_URL else match[0]
-
-    return _LINK.sub(link_text, without_dead_links(markdown))
+    kept = list[Token]()
+    link: Token | None = None
+    begin = 0
+    for child in children:
+        if child.type == "link_open":
+            link, begin = child, len(kept)
+            continue
+        kept.append(child)
+        if child.type != "link_close" or not link:
+            continue
+        inside, url = kept[begin:-1], open_url(str(link.attrGet("href")))
+        title = "".join(each.content for each in inside)
+        if title.isdigit():
+            inside = [Token("text", "", 0, content=f"[{title}]")]
+        kept[begin:] = [link, *inside, child] if url else inside
+        if url and not title.isdigit() and len(url) <= _SHORT_URL:
+            kept.append(Token("text", "", 0, content=f" {url}"))
+        link = None
+    return kept
 
 
 def changes_text(changes: AnswerChanges, at: str, language: Language) -> str:
