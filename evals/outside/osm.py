@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
-from agent.evidence.hours import all_year, hours_words, osm_hours
+from agent.evidence.hours import all_year, hours_words, osm_hours, partly_read
 
 _DAY = date(2026, 11, 28)
 
@@ -24,10 +24,11 @@ def report(extract: Path, *, verbose: bool) -> Iterator[str]:
     outcomes = Counter[str]()
     for text in texts:
         seasons = osm_hours(text, _DAY)
-        known = "unread" if None in seasons else "all year" if all_year(seasons) else "by season"
+        known = "all year" if all_year(seasons) else "by season"
+        known = "in part" if partly_read(seasons) else "unread" if None in seasons else known
         outcomes[known] += 1
         if verbose and known != "all year":
-            yield f"  {known}: {text}"
+            yield f"  {known}: {text}  →  {hours_words(seasons, 'zh')}"
         elif verbose:
             yield f"  {text}  →  {hours_words(seasons, 'zh')}"
     for known, count in outcomes.most_common():

@@ -13,9 +13,10 @@ from agent.evidence.hours import (
     hours_of,
     hours_words,
     osm_hours,
+    partly_read,
     yearly_hours,
 )
-from agent.evidence.types import Place
+from agent.evidence.types import Constraints, Place
 from tests.support.rows import by_examples
 
 DAY = date(2026, 11, 28)
@@ -83,6 +84,60 @@ def test_seasons_are_told_apart_and_decide_only_what_all_of_them_say() -> None:
     [monday] = check(place(text), {"open_on": [1]}, "en")
     [saturday] = check(place(text), {"open_on": [6], "open_at": "12:00"}, "en")
     assert (monday["verdict"], saturday["verdict"]) == ("unknown", "satisfied")
+
+
+@pytest.mark.parametrize(
+    ("text", "unread"),
+    [
+        ("Mo-Th 11:00-23:00; Fr11:00-24:00; Sa 12:00-24:00", {5}),
+        ("Mo-Fr 7:00-21; Sa-Su 12:00-18:00", set(WORKDAYS)),
+        ("Mo-Fr 10:00-20:00, Sa 10-18, Su 12-18", {6, 7}),
+        ("Mo-Fr 10:00-20:00; Sa 10:00-sunset; PH off", {6}),
+        ('Mo-Fr 09:00-17:00; Sa "by appointment"', {6}),
+        ("Mo-Sa 09:00-17:00; Sa 10-", {6}),
+    ],
+)
+def test_a_rule_that_cannot_be_read_leaves_the_days_of_the_others_known(
+    text: str, unread: set[int]
+) -> None:
+    [hours] = osm_hours(text, DAY)
+    assert hours is not None
+    assert partly_read([hours])
+    assert {day for each in hours if each.written for day in each.days} == unread
+    assert not unread & {day for each in hours if not each.written for day in each.days}
+    assert yearly_hours(place(text)) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Mo-Fr 8-02;Sa 8-02 Su 8", "Su-Th 15-00; Fr-Sa 15-02", "Mo-Fr 10:00-18:00; 10-16",
+        "Mo-Fr 09:00-17:00; Jun 06-Aug 13 Mo 9-", "Mo-Fr 16:00-, Sa 14:00-",
+    ],
+)  # fmt: skip
+def test_where_an_unread_rule_does_not_tell_its_days_nothing_is_known(text: str) -> None:
+    assert osm_hours(text, DAY) == [None]
+
+
+def test_a_demand_of_a_day_that_is_not_read_is_open() -> None:
+    kept = place("Mo-Th 11:00-23:00; Fr11:00-24:00; Sa 12:00-24:00")
+
+    def verdict(demands: Constraints) -> str:
+        return check(kept, demands, "en")[0]["verdict"]
+
+    asked = [(1, "12:00"), (5, "12:00"), (6, "00:30"), (7, "12:00")]
+    verdicts = [verdict({"open_on": [day], "open_at": at}) for day, at in asked]
+    assert verdicts == ["satisfied", "unknown", "unknown", "violated"]
+    assert verdict({"open_at": "13:00"}) == "unknown"
+    assert verdict({"open_at": "05:30"}) == "unknown"
+
+
+def test_what_is_not_read_is_shown_as_it_is_written() -> None:
+    seasons = osm_hours("Mo-Th 11:00-23:00; Fr11:00-24:00", DAY)
+    assert hours_words(seasons, "zh") == "周一至周四 11:00–23:00；周五11:00-24:00（照录，未能判读）"
+    assert hours_words(seasons, "en") == (
+        "Mon–Thu 11:00–23:00; Fri11:00-24:00 (as written, not read)"
+    )
 
 
 def test_a_demand_is_checked_by_them() -> None:

@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 
 from agent.core.patterns import Linear
 from agent.evidence.geo import metres_apart
-from agent.evidence.hours import hours_of
+from agent.evidence.hours import hours_of, partly_read
 from agent.evidence.records import hours_text, map_title
 from agent.evidence.types import Place
 from agent.texts import Language, say
@@ -32,7 +32,8 @@ def disagreement(place: Place, found: Sequence[Place], language: Language) -> st
     if apart > _AGREE_M:
         told.append(say("map.differ.placed", language, metres=str(apart)))
     hours = [hours_of(one) for one in (place, other)]
-    if None not in (hours[0][0], hours[1][0]) and hours[0] != hours[1]:
+    told_in_full = None not in (hours[0][0], hours[1][0]) and not any(map(partly_read, hours))
+    if told_in_full and hours[0] != hours[1]:
         texts = [hours_text(one, language) for one in (place, other)]
         values = {"map": maps[0], "other": maps[1], "hours": texts[0], "others": texts[1]}
         told.append(say("map.differ.hours", language, **values))

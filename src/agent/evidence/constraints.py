@@ -459,14 +459,13 @@ def openness(
             minute += (DAY_MINUTES if minute <= _SMALL_HOURS else 0) - 1
         else:
             minute %= DAY_MINUTES
-    if days:
-        return "satisfied" if any(_is_open(hours, day, minute) for day in days) else "violated"
-    opens = [
-        _is_open(hours, day, minute) for day in sorted(EVERY_DAY) if _is_open(hours, day, None)
-    ]
-    if all(opens):
-        return "satisfied" if opens else "violated"
-    return "unknown" if any(opens) else "violated"
+    listed = days or [day for day in sorted(EVERY_DAY) if _is_open(hours, day, None)]
+    known = [each for each in hours if not each.written]
+    surely = [_is_open(known, day, minute) for day in listed]
+    perhaps = [_is_open(hours, day, minute) for day in listed]
+    if listed and (any(surely) if days else all(surely)):
+        return "satisfied"
+    return "unknown" if any(perhaps) else "violated"
 
 
 def _suits(place: Place, suits: Suits, language: Language) -> PlaceVerdict:

@@ -1,6 +1,7 @@
 """Read the opening hours that a record states: as maps of China write them, and OpenStreetMap.
 
-Nothing is guessed: where any of a text cannot be read, its hours are unknown.
+Nothing is guessed: where any of a text cannot be read, its hours are unknown; of a text of rules
+those of the days that the unread one names.
 """
 
 import itertools
@@ -32,6 +33,8 @@ class Opening:
     days: frozenset[int]
     start: int
     end: int
+    written: str = ""
+    """What is written of these days, where nobody can read it: they may be open at any time."""
 
 
 Hours = Sequence[Opening] | None
@@ -137,7 +140,13 @@ def weekly_hours(text: str) -> list[Hours]:
 
 def all_year(seasons: Sequence[Hours]) -> list[Opening] | None:
     """Return the weekly hours that hold all year; None where any of it cannot be read."""
-    return list(seasons[0]) if len(seasons) == 1 and seasons[0] is not None else None
+    whole = len(seasons) == 1 and not partly_read(seasons)
+    return list(seasons[0]) if whole and seasons[0] is not None else None
+
+
+def partly_read(seasons: Sequence[Hours]) -> bool:
+    """Return whether the hours of some days are known, and of others something nobody can read."""
+    return any(each.written for hours in seasons for each in hours or ())
 
 
 @dataclass
@@ -366,7 +375,7 @@ _INEXACT = re.compile(r"sunrise|sunset|dawn|dusk|\d\+", re.IGNORECASE)
 
 
 _OSM_DAYS = ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su")
-_OSM_DAY = re.compile(rf"\b(?:{'|'.join(_OSM_DAYS)})\b")
+_OSM_DAY = re.compile(rf"\b(?:{'|'.join(_OSM_DAYS)})(?![a-z])")
 _NEXT_DAYS = re.compile(rf"(\d[:.]\d\d) (?=(?:{'|'.join(_OSM_DAYS)}|PH)\b)")
 """Where days stand behind a time somebody forgot the semicolon."""
 _LISTED_DAYS = re.compile(
@@ -380,8 +389,9 @@ def osm_hours(text: str, day: date) -> Sequence[Hours]:
     """Return the weekly hours of a text in OpenStreetMap's syntax over the year from a day on.
 
     Several where seasons differ. Public holidays do not count, as in what else is read here; where
-    the sun decides, or nobody says until when, they are unknown. A year takes a millisecond, and
-    each search judges the same places again.
+    the sun decides, or nobody says until when, they are unknown. A rule that cannot be read leaves
+    the others as they are where it tells its days. A year takes a millisecond, and each search
+    judges the same places again.
     """
     first = datetime.combine(day - timedelta(days=day.weekday()), datetime.min.time())
     # What stands behind || is for whoever makes an appointment.
@@ -389,15 +399,21 @@ def osm_hours(text: str, day: date) -> Sequence[Hours]:
     whole = _LISTED_DAYS.sub(",", whole)
     rules = [rule.strip() for rule in whole.split(";")]
     rules = [rule for rule in rules if rule]
-    if not rules or _INEXACT.search(text):
-        return [None]
     if len(rules) == 1 and _SHUT.fullmatch(rules[0]):
         return [[]]
-    opened: dict[date, list[tuple[int, int]]] = {}
+    opened: _RuleDays = {}
+    unread: list[Opening] = []
     try:
         for rule in rules:
-            # A rule holds for the days that it names; what began the evening before goes on.
-            opened |= _days_of_rule(rule, first)
+            whole_rule = _days_if_read(rule, first)
+            parts = [rule] if whole_rule is not None else _parts_of(rule)
+            for part in parts:
+                # A rule holds for the days that it names; what began the evening before goes on.
+                read = whole_rule if whole_rule is not None else _days_if_read(part, first)
+                if read is not None:
+                    opened |= read
+                elif days := _days_named(part, first):
+                    unread.append(Opening(days, 0, _LATEST, part))
     except Exception as error:  # noqa: BLE001 - the errors of its reader have no base of their own
         log.debug("opening hours %r: %s", text[:80], error)
         return [None]
@@ -410,18 +426,62 @@ def osm_hours(text: str, day: date) -> Sequence[Hours]:
         for week in range(_WEEKS)
     )
     usual = [week for week, count in weeks.items() if count >= _LEAST_WEEKS]
-    return [_of_week(week) for week in usual] if any(usual) else [None]
+    known = [_of_week(week, unread) for week in usual]
+    return known if any(not each.written for hours in known for each in hours) else [None]
 
 
-def _days_of_rule(rule: str, first: datetime) -> dict[date, list[tuple[int, int]]]:
-    """Return the hours of each day of a year that a rule speaks of; none of one that it closes."""
+_RuleDays = dict[date, list[tuple[int, int]]]
+"""The hours of each day that a rule speaks of, in minutes; none of one that it closes."""
+
+
+def _days_if_read(rule: str, first: datetime) -> _RuleDays | None:
+    """Return the hours of each day of a year; None of a rule that cannot be read."""
+    try:
+        return _days_of_rule(rule, first)
+    except Exception as error:  # noqa: BLE001 - the errors of its reader have no base of their own
+        log.debug("opening hours, a rule %r: %s", rule[:80], error)
+        return None
+
+
+def _parts_of(rule: str) -> list[str]:
+    """Return a rule in which commas stand for semicolons as several, each with its days."""
+    parts: list[str] = []
+    for piece_ in rule.split(","):
+        if parts and not piece_.lstrip().startswith(_OSM_DAYS):
+            parts[-1] += f",{piece_}"
+        else:
+            parts.append(piece_.strip())
+    return parts
+
+
+def _days_named(rule: str, first: datetime) -> frozenset[int]:
+    """Return the weekdays of a rule whose hours cannot be read; raise where it does not tell."""
+    at = next((at for at, char in enumerate(rule) if char.isdigit()), len(rule))
+    days, clocks = rule[:at].strip(), rule[at:]
+    if not days or any(char.isalpha() for char in _INEXACT.sub("", clocks)):
+        raise ValueError("of which days is not said")
+    reader = opening_hours.OpeningHours(days)
+    spans = reader.intervals(first, first + timedelta(weeks=_WEEKS))
+    named = (
+        begins.isoweekday()
+        for start, stop, state, _ in itertools.islice(spans, _MOST_SPANS)
+        if state != opening_hours.State.CLOSED
+        for begins, _ in _by_day(start, stop)
+    )
+    return frozenset(named)
+
+
+def _days_of_rule(rule: str, first: datetime) -> _RuleDays:
+    """Return the hours of each day of a year that a rule speaks of; raise where it is not read."""
+    if _INEXACT.search(rule):
+        raise ValueError("until when is not said")
     last = first + timedelta(weeks=_WEEKS)
     shut = _SHUT.search(rule)
     reader = opening_hours.OpeningHours(_SHUT.sub("", rule) if shut else rule)
     spans = list(itertools.islice(reader.intervals(first, last), _MOST_SPANS))
     if len(spans) == _MOST_SPANS:
         raise ValueError("more spans than a place has")
-    days: dict[date, list[tuple[int, int]]] = {}
+    days: _RuleDays = {}
     for start, stop, state, comment in spans:
         if state == opening_hours.State.CLOSED:
             continue
@@ -445,12 +505,14 @@ def _by_day(start: datetime, end: datetime) -> Iterator[tuple[datetime, datetime
     yield start, end
 
 
-def _of_week(week: frozenset[tuple[int, int, int]]) -> list[Opening]:
-    """Return the hours of a week, days of the same ones together."""
+def _of_week(week: frozenset[tuple[int, int, int]], unread: Sequence[Opening]) -> list[Opening]:
+    """Return the hours of a week, days of the same ones together, then what nobody can read."""
+    open_questions = {day for each in unread for day in each.days}
     days: dict[tuple[int, int], set[int]] = {}
     for weekday, start, end in sorted(week):
-        days.setdefault((start, end), set()).add(weekday)
-    return [Opening(frozenset(on), *span) for span, on in days.items()]
+        if weekday not in open_questions:
+            days.setdefault((start, end), set()).add(weekday)
+    return [*(Opening(frozenset(on), *span) for span, on in days.items()), *unread]
 
 
 def hours_of(place: Place) -> Sequence[Hours]:
@@ -466,18 +528,27 @@ def yearly_hours(place: Place) -> list[Opening] | None:
 
 
 def hours_words(seasons: Sequence[Hours], language: Language) -> str:
-    """Return hours that hold all year in words: "周一至周五 08:00–18:00"; empty for others."""
+    """Return hours that hold all year in words: "周一至周五 08:00–18:00"; empty for others.
+
+    What nobody could read of them stands as it is written.
+    """
     if len(seasons) != 1 or seasons[0] is None:
         return ""
     if not seasons[0]:
         return say("records.hours.closed", language)
     spans: dict[frozenset[int], list[str]] = {}
-    for each in sorted(seasons[0], key=lambda each: (min(each.days), each.start)):
+    read = [each for each in seasons[0] if not each.written]
+    for each in sorted(read, key=lambda each: (min(each.days), each.start)):
         whole = each.end - each.start == DAY_MINUTES
         clock = f"{_clock(each.start)}–{_clock(each.end)}"
         text = say("records.hours.always", language) if whole else clock
         spans.setdefault(each.days, []).append(text)
     parts = [f"{_days_words(days, language)} {', '.join(clocks)}" for days, clocks in spans.items()]
+    parts += [
+        say("records.hours.written", language, text=days_in_words(each.written, language))
+        for each in seasons[0]
+        if each.written
+    ]
     return say("punctuation.semicolon", language).join(parts)
 
 
