@@ -26,6 +26,7 @@ def test_a_number_from_nowhere_is_named_as_it_is_written(program: str, lost: lis
     [
         ("print(25000 - 2500)\nprint(31000 - 22500)", "22500\n8499", ["22500"]),
         ("print(f'31000 - 22500 = {31000 - 22500}')", "8499", []),
+        ("print(45000.8 / 2)\nprint(22500 * 2)", "22500.4", ["22500"]),
         ("price = Decimal('22500')\nprint('price', price)", "price 22501", []),
     ],
 )

@@ -1,9 +1,10 @@
 """Tell which numbers of a program come from nowhere: a result is as good as what went into it."""
 
 import ast
-from collections.abc import Iterable, Iterator
-from decimal import Decimal, InvalidOperation
+from collections.abc import Collection, Iterable, Iterator
+from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
 from itertools import combinations
+from typing import cast
 
 from agent.core.patterns import Linear
 from agent.core.processor import breathe
@@ -12,25 +13,35 @@ from agent.evidence.figures import figures
 _DIGITS = Linear(r"[0-9][0-9,.'’ ]*")
 _GROUPED = Linear(r"[0-9]{1,3}(?:[.,][0-9]{3})+")
 _EVERYDAY = {Decimal(number) for number in (
-    *range(13), 24, 30, 31, 52, 60, 90, 100, 180, 360, 365, 366, 1000, 1024, 1440, 3600, 10_000,
-    100_000, 1_000_000, 1_000_000_000, "0.5",
+    *range(13), 24, 30, 31, 52, 60, 90, 100, 168, 180, 360, 365, 366, 1000, 1024, 1440, 3600, 8760,
+    10_000, 86_400, 100_000, 1_000_000, 1_000_000_000, "0.5", "25.4", "2.54", "0.3048", "1.609344",
+    "1.609", "0.45359237", "0.4536", "3.6", "1.8", "273.15",
 )}  # fmt: skip
 """Counts, halves, and what turns units into others."""
 _UNITS = tuple(Decimal(factor) for factor in (
     1000, "0.001", 1_000_000, "0.000001", 1024, 1 / Decimal(1024)))  # fmt: skip
 """From a number in one unit to the same in another one: grams and kilograms, bytes."""
 _MOST, _DOUBLE, _COUNT = 1_000_000, 2, 12
+_TOLERANCE = -3
+"""A power of ten as small is what a program compares or rounds by."""
+_LEAST_DIGITS, _MOST_DECIMALS, _WIDE = 3, 9, 15
+"""Digits by which a rounded number is known again; decimals that are rounded to, and places before
+them."""
+_MOST_TERMS = 12
+"""Of more numbers any one is nearly a ratio."""
 _LONGEST_PROGRAM, _MOST_NAMED = 20_000, 200
 
 
 def unfounded(program: str, texts: Iterable[str]) -> list[str]:
     """Return the numbers of a program that stand in none of the texts, as they are written.
 
-    A percentage may be written as a share, and a step worked out in the head: 28000 beside 2000
-    and 14. A program that cannot be read has none.
+    A percentage may be written as a share, a number rounded, and a step worked out in the head:
+    28000 beside 2000 and 14. How many things the program itself lists or adds up is no data, nor
+    is what it compares by. A program that cannot be read has none.
     """
     literals = dict.fromkeys(_literals(program))
-    wanted = [value for value in literals if _value(value) not in _EVERYDAY]
+    free = _EVERYDAY | _counted(program)
+    wanted = [each for each in literals if not _is_free(_value(each), free)]
     if not wanted:
         return []
     known, left = set[Decimal](), _MOST
@@ -39,8 +50,70 @@ def unfounded(program: str, texts: Iterable[str]) -> list[str]:
         known |= _numbers(text[: max(0, left)])
         left -= len(text)
     lost = [number for number in wanted if not _stands(_value(number), known)]
+    lost = _without_rounded(lost, known)
     steps = _steps(program, known) if lost else set[Decimal]()
-    return [number for number in lost if _value(number) not in steps]
+    left_over = [number for number in lost if _value(number) not in steps]
+    return _without_rounded(left_over, _ratios(program, known)) if left_over else []
+
+
+def _is_free(value: Decimal | None, free: set[Decimal]) -> bool:
+    if value is None:
+        return False
+    _, digits, exponent = value.as_tuple()
+    is_power = digits == (1,) and isinstance(exponent, int)
+    return value in free or (is_power and cast(int, exponent) <= _TOLERANCE)
+
+
+def _counted(program: str) -> set[Decimal]:
+    """Return how many things a program lists or adds up: what a mean divides by."""
+    found = set[int]()
+    for node in _nodes(program):
+        if isinstance(node, ast.List | ast.Tuple | ast.Set):
+            found.add(len(node.elts))
+        elif isinstance(node, ast.Dict):
+            found.add(len(node.keys))
+        elif isinstance(node, ast.BinOp):
+            terms, left = 1, cast(ast.expr, node)
+            while isinstance(left, ast.BinOp) and isinstance(left.op, ast.Add):
+                terms, left = terms + 1, left.left
+            found.add(terms)
+    return {*map(Decimal, found)}
+
+
+def _without_rounded(numbers: Iterable[str], known: Collection[Decimal]) -> list[str]:
+    """Return those of some numbers that are no known one, also with fewer decimals."""
+    rounded: dict[int, set[Decimal]] = {}
+    lost = list[str]()
+    for number in numbers:
+        value = _value(number)
+        decimals = max(0, -cast(int, value.as_tuple().exponent)) if value else 0
+        if value is None or decimals > _MOST_DECIMALS or _digits(value) < _LEAST_DIGITS:
+            lost.append(number)
+            continue
+        if decimals not in rounded:
+            breathe()
+            rounded[decimals] = {*_rounded(known, decimals)}
+        if value not in rounded[decimals] and value not in known:
+            lost.append(number)
+    return lost
+
+
+def _rounded(known: Iterable[Decimal], decimals: int) -> Iterator[Decimal]:
+    """Return known numbers of more decimals as they are with so many, however they are rounded."""
+    step = Decimal(1).scaleb(-decimals)
+    for number in known:
+        if cast(int, number.as_tuple().exponent) < -decimals and abs(number.adjusted()) < _WIDE:
+            for way in (ROUND_HALF_UP, ROUND_HALF_EVEN, ROUND_DOWN):
+                yield number.quantize(step, rounding=way).normalize()
+
+
+def _ratios(program: str, known: set[Decimal]) -> set[Decimal]:
+    """Return the quotients and means of two known numbers that a program names."""
+    named = list(_numbers(program[:_LONGEST_PROGRAM]))[:_MOST_NAMED]
+    terms = [number for number in named if number and number not in _EVERYDAY
+             and _stands(number, known)]  # fmt: skip
+    pairs = [*combinations(terms, 2)] if len(terms) <= _MOST_TERMS else []
+    return {value for a, b in pairs for value in (a / b, b / a, (a + b) / 2)}
 
 
 def _steps(program: str, known: set[Decimal]) -> set[Decimal]:
@@ -90,16 +163,14 @@ class _Without(ast.NodeTransformer):
 
 def results_among(numbers: Iterable[str], printed: str) -> list[str]:
     """Return those of some numbers that a program has printed."""
-    known = _numbers(printed[:_MOST])
-    return [number for number in numbers if _value(number) in known]
+    known, every = _numbers(printed[:_MOST]), [*numbers]
+    left = {*_without_rounded([n for n in every if _value(n) not in known], known)}
+    return [number for number in every if number not in left]
 
 
 def _literals(program: str) -> Iterator[str]:
     """Return the numbers of a program, also those that stand as texts: Decimal("0.19")."""
-    try:
-        nodes = list(ast.walk(ast.parse(program)))
-    except (SyntaxError, ValueError, RecursionError):
-        return
+    nodes = _nodes(program)
     printed = {id(part) for node in nodes if isinstance(node, ast.JoinedStr)
                for part in ast.walk(node)}  # fmt: skip
     for node in nodes:
@@ -109,6 +180,13 @@ def _literals(program: str) -> Iterator[str]:
             yield str(node.value)
         elif isinstance(node.value, str) and id(node) not in printed and _value(node.value.strip()):
             yield node.value.strip()
+
+
+def _nodes(program: str) -> list[ast.AST]:
+    try:
+        return list(ast.walk(ast.parse(program)))
+    except (SyntaxError, ValueError, RecursionError):
+        return []
 
 
 def _value(text: str) -> Decimal | None:
@@ -153,7 +231,11 @@ def _stands(value: Decimal | None, known: set[Decimal]) -> bool:
 
 def _has_digits(value: Decimal) -> bool:
     """Return whether a number is told apart by its digits: 400 is any 4, or 0.4, or 4000."""
-    return len(value.normalize().as_tuple().digits) >= _DOUBLE
+    return _digits(value) >= _DOUBLE
+
+
+def _digits(value: Decimal) -> int:
+    return len(value.normalize().as_tuple().digits)
 
 
 def _percents(value: Decimal) -> set[Decimal]:

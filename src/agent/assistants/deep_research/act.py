@@ -299,8 +299,8 @@ class _Step:
 
         Results of earlier programs are sources; what stood on numbers from nowhere is none.
         """
-        state = self.state
-        texts = [state["turn"]["question"], state["conversation"], *state.get("notes", [])]
+        state, turn = self.state, self.state["turn"]
+        texts = [turn["question"], turn["today"], state["conversation"], *state.get("notes", [])]
         texts += self._aside()
         for message in topic_messages(state):
             calls = message.tool_calls if isinstance(message, AIMessage) else []
