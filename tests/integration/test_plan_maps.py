@@ -9,8 +9,11 @@ from langchain_core.messages import ToolCall, ToolMessage
 from langchain_core.tools import BaseTool, tool
 
 from agent.core.errors import ProviderRefused
+from agent.evidence.types import MapTask
 from agent.mcp.amap.records import PRESENTATION, AmapReader
 from agent.mcp.records import MapOptions, MapRecords, MapResult
+from agent.sample.model.request import ModelReply, ModelTurn
+from agent.sample.model.text import block, lines
 from tests.support.lab import answer_of, told
 from tests.support.plan_lab import PlanLab, Planner, World, looks_up, plan_process
 
@@ -114,6 +117,60 @@ async def test_places_that_a_search_only_names_are_looked_up_and_can_be_cited(
     second = llm.asked("execute_decide")[1]
     assert "[^a1000-0]" in str(second.tool_results)
     assert [s["id"] for s in told(state)["sources"] if s["kind"] == "place"] == ["a1000-0"]
+
+
+def own_words(turn: ModelTurn) -> ModelReply:
+    rows = [line.split()[0] for line in lines(turn.user, "statements")]
+    return ModelReply(json={"rulings": [{"r": f"{row} o"} for row in rows]})
+
+
+class KnowsHours(OneBridge):
+    """A map that code asks, too: it knows one place with its hours, and one way."""
+
+    async def map_result(
+        self, task: MapTask, query: str, *, options: MapOptions, meter: Any, on_call: Any
+    ) -> MapResult:
+        self.tasks = [*getattr(self, "tasks", []), task]
+        result = MapResult(intent=task["intent"])
+        reader = AmapReader(MapRecords(result, options, presentation=PRESENTATION))
+        reader.add_place({**BRIDGE, "id": "B7", "name": "雷峰塔", "open_time": "08:00-17:30"})
+        return result
+
+
+async def test_a_revision_looks_a_place_up_on_the_map_and_the_answer_shows_it(lab: PlanLab) -> None:
+    looks = [{"tool": "map_place", "argument": "雷峰塔 | 杭州"},
+             {"tool": "map_way", "argument": "断桥 | 雷峰塔 | walking | 杭州"}]  # fmt: skip
+
+    def revises(turn: ModelTurn) -> ModelReply:
+        looked = block(turn.user, "looked_up")
+        if not looked:
+            return ModelReply(json={"edits": [], "inserts": [], "looks": looks})
+        name = re.findall(r"\[\^(a5\d-0)\] [^\n]*08:00", looked)[0]
+        insert = {"after": "1", "text": f"雷峰塔开到17:30[^{name}]。"}
+        return ModelReply(json={"edits": [], "inserts": [insert]})
+
+    there: Any = {"query": "西湖 景点", "sources": ["map"]}
+    rule = looks_up("maps_around_search", keywords="公园")
+    llm = lab.world.gemini.llm = Planner(
+        there, execute_decide=rule, claim_check=own_words, revise=revises
+    )
+    lab.services.maps = KnowsHours()
+    state = await lab.ask(QUESTION)
+    assert "map_place: " in block(llm.asked("revise")[0].user, "lookups")
+    place, way = lab.services.maps.tasks
+    assert (place["intent"], place["place"], place["city"]) == ("poi", "雷峰塔", "杭州")
+    assert (way["intent"], way["origin"], way["destination"], way["mode"]) == (
+        "route", "断桥", "雷峰塔", "walking")  # fmt: skip
+    assert "雷峰塔开到17:30[" in str(answer_of(state).text)
+    assert "雷峰塔" in [place["name"] for place in told(state)["places"]]
+
+
+async def test_what_only_own_documents_may_answer_asks_no_map_in_its_revision(lab: PlanLab) -> None:
+    there: Any = {"query": "西湖 景点", "sources": ["map"]}
+    lab.services.knowledge().put("西湖笔记", "西湖的断桥在北山街。")
+    llm = lab.world.gemini.llm = Planner(there, claim_check=own_words)
+    await lab.ask(QUESTION, sources="own")
+    assert [block(turn.user, "lookups") for turn in llm.asked("revise")] == [""]
 
 
 async def test_a_place_of_the_turn_before_keeps_its_id_where_it_is_found_again(

@@ -2,9 +2,10 @@
 
 import asyncio
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -104,7 +105,7 @@ async def test_what_a_reader_would_miss_is_asked_part_by_part_and_mended_by_the_
 
 
 async def test_review_and_revision_see_the_weekday_of_each_day_that_the_draft_names() -> None:
-    today = datetime.now(UTC).date()
+    today = datetime.now(ZoneInfo("Asia/Shanghai")).date()
     before, far = today - timedelta(20), today + timedelta(200)
     draft = (
         f"# 报告\n\n{RIGHT}[^t0-0]。{far.year}年{far.month}月{far.day}日出发，"

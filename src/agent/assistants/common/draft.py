@@ -44,7 +44,7 @@ from agent.evidence.records import (
     weather_lines,
 )
 from agent.evidence.references import SourceListFilter, resolved
-from agent.evidence.types import Constraints, Gap, Place, Source
+from agent.evidence.types import Constraints, Gap, Place, Route, Source
 from agent.state import Gathered, Previous, reader_language
 from agent.texts import say
 
@@ -97,10 +97,9 @@ class Draft:
         self.emit, self.node, self.assistant = emit, node, assistant
         self.meter = meter_of(state, configuration, services, answering=True)
         self.turn, self.language = state["turn"], reader_language(state["turn"])
-        demands = self.turn.get("constraints", {})
-        places = judged(distinct_places(state.get("places", [])), demands, self.language)
+        places = self._judged(state.get("places", []))
         # What is near to a place may be what is demanded of it.
-        self.places = judged(with_nearest(places), demands, self.language)
+        self.places = self._judged(with_nearest(places))
         self.previous, found = _judged_again(state, places), state.get("sources_gathered", [])
         self.earlier = with_ids_of(found, self.previous)
         """What the last turn left as a model is shown it: one id a page, one a passage."""
@@ -276,6 +275,18 @@ class Draft:
             self.claims.widen(self._evidence(), self.sources)
             if self.claims.judge is not None:
                 self.claims.judge = self._judge(self.claims.notation)
+
+    def add_records(self, places: Sequence[Place], routes: Sequence[Route]) -> None:
+        """Take up records of the map that were looked up while the text was written."""
+        if places or routes:
+            found = [*self.state.get("places", []), *places]
+            ways = [*self.state.get("routes", []), *routes]
+            self.state = cast(Gathered, {**self.state, "places": found, "routes": ways})
+            self.places = self._judged(with_nearest(self._judged(found)))
+
+    def _judged(self, places: Sequence[Place]) -> list[Place]:
+        demands = self.turn.get("constraints", {})
+        return judged(distinct_places(places), demands, self.language)
 
     async def led(self, used: Sequence[Source]) -> list[Source]:
         """Return cited sources, their redirect links led to the targets within two seconds."""

@@ -1,10 +1,11 @@
-"""Look up what the revision of a text lacks: in what was read, in own documents, on the web."""
+"""Look up what the revision of a text lacks: in what was read and own files, on web and map."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from agent.assistants.common.inside_words import KeptInside
+from agent.assistants.common.judge import record_texts
 from agent.assistants.common.own_documents import SEARCH_DOCUMENTS, search_own
 from agent.assistants.common.page_opener import PageOpener
 from agent.assistants.common.rounds import Looked
@@ -16,19 +17,23 @@ from agent.core.budget import Meter
 from agent.core.errors import AgentError
 from agent.core.processor import compute
 from agent.evidence.claims.passages import Passage
+from agent.evidence.maps import valid_map_task
 from agent.evidence.queries import clean_text
+from agent.evidence.types import MapTask, Place
 from agent.knowledge.types import Scope
+from agent.mcp.records import MapOptions
 from agent.search.hits import MAX_QUERY, SearchProvider
 from agent.state import Turn
 from agent.texts import say
 
-READ_AGAIN, SEARCH = "read_again", "search"
+READ_AGAIN, SEARCH, MAP_PLACE, MAP_WAY = "read_again", "search", "map_place", "map_way"
+_PLACE_FIELDS, _WAY_FIELDS = ("place", "city"), ("origin", "destination", "mode", "city")
 _TOKENS = 1200
 """Of what one look shows."""
 _PAGES = 4
 """Opened by one look."""
 _FIRST = 50
-"""The number of the first search of own documents: those before it have smaller ones."""
+"""The number of the first look into own documents or the map: calls before it have smaller ones."""
 
 
 @dataclass
@@ -44,6 +49,10 @@ class Looks:
     """Own documents that the text was not shown whole."""
     inside: KeptInside | None = None
     """What no query may take outside."""
+    maps: bool = False
+    """Whether the question has to do with the map."""
+    places: Sequence[Place] = ()
+    """Places that the map has shown: a name among them is that place."""
     web: Sequence[SearchProvider] = field(default=(), init=False)
     """Nothing outside is asked where there are none."""
     _searched: int = field(default=_FIRST, init=False)
@@ -63,7 +72,15 @@ class Looks:
             there[SEARCH_DOCUMENTS] = "words: the same of the user's own documents"
         if self.web:
             there[SEARCH] = "a query for the web, in the language of what it should find"
+        if self.maps and not self.turn.get("own_only"):
+            there[MAP_PLACE] = "name | city: the map's record of a place, with its hours"
+            there[MAP_WAY] = "from | to | walking, transit, driving or bicycling | city: its length"
         return there
+
+    @property
+    def asks_further(self) -> bool:
+        """Return whether anything but what was read can be asked."""
+        return not self.tools.keys() <= {READ_AGAIN}
 
     async def __call__(self, tool: str, argument: str) -> Looked:
         """Return what a tool finds; a failure is told, never raised."""
@@ -77,6 +94,8 @@ class Looks:
             return await self._own(asked)
         if tool == READ_AGAIN:
             return await self._shown(await self.workspace.items(), asked)
+        if tool in (MAP_PLACE, MAP_WAY):
+            return await self._mapped(asked, _PLACE_FIELDS if tool == MAP_PLACE else _WAY_FIELDS)
         return await self._found(asked)
 
     async def _own(self, asked: str) -> Looked:
@@ -92,6 +111,27 @@ class Looks:
         ]
         failure = found.gap["message"] if found.gap else say("tools.nothing", language)
         return Looked("\n".join(lines) or failure, found.sources, texts)
+
+    async def _mapped(self, asked: str, fields: Sequence[str]) -> Looked:
+        language, prefix = self.turn["language"], f"a{self._searched}"
+        self._searched += 1
+        task = _map_task(asked, fields)
+        if task is None:
+            return Looked(say("tools.nothing", language))
+        if self.inside and (refusal := await self.inside.refusal(asked, language)):
+            return Looked(refusal)
+        options = MapOptions(
+            prefix=prefix, language=language, near=self.turn["near"],
+            question=self.turn["question"], known=self.places,
+        )  # fmt: skip
+        found = await self.services.maps.map_result(
+            task, asked, options=options, meter=self.meter, on_call=lambda call: None
+        )
+        texts = record_texts(found.places, found.routes, found.weather, language)
+        lines = [f"[^{name}] {' '.join(text.split())}" for name, text in texts.items()]
+        lines += [gap["message"] for gap in found.gaps]
+        shown = "\n".join(lines) or say("tools.nothing", language)
+        return Looked(shown, found.sources, texts, found.places, found.routes)
 
     async def _found(self, asked: str) -> Looked:
         language = self.turn["language"]
@@ -121,3 +161,10 @@ class Looks:
             [item.source() for item in used],
             {item.id: f"{item.title}\n{item.words}" for item in used},
         )
+
+
+def _map_task(asked: str, fields: Sequence[str]) -> MapTask | None:
+    """Return what to ask the map, of values that bars part; None where something needed lacks."""
+    values = dict(zip(fields, map(str.strip, asked.split("|")), strict=False))
+    intent = "route" if "origin" in fields else "poi"
+    return valid_map_task({**values, "intent": intent})

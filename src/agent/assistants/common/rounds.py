@@ -46,7 +46,7 @@ from agent.evidence.claims.revision import (
 from agent.evidence.claims.rewording import passages_of
 from agent.evidence.claims.statements import Statement, headings
 from agent.evidence.language import sentence_spans
-from agent.evidence.types import Source
+from agent.evidence.types import Place, Route, Source
 from agent.prompts import Raw, render
 from agent.state import answer_language
 
@@ -75,6 +75,8 @@ class Looked:
     sources: Sequence[Source] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
     """What each source says, by its id."""
+    places: Sequence[Place] = ()
+    routes: Sequence[Route] = ()
 
 
 class LookUp(Protocol):
@@ -333,6 +335,10 @@ class _Revising:
         self.looked = cut_to_tokens("\n".join(dict.fromkeys(lines)), _LOOKED_UP)
         sources = [source for looked in found for source in looked.sources]
         texts = {name: text for looked in found for name, text in looked.texts.items()}
+        draft.add_records(
+            [place for looked in found for place in looked.places],
+            [route for looked in found for route in looked.routes],
+        )
         if sources:
             draft.add(sources, texts)
 

@@ -15,7 +15,7 @@ from agent.assistants.common.days_told import told_days
 from agent.assistants.common.differences import differences_among
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.excerpts import excerpt_lines, sentences_by_id, sentences_of
-from agent.assistants.common.gaps import gap_lines, run_gap
+from agent.assistants.common.gaps import brought_by_map, gap_lines, run_gap
 from agent.assistants.common.inside_words import KeptInside, public_texts
 from agent.assistants.common.looks import Looks
 from agent.assistants.common.material import chosen, page_elements, without_quotes_of, without_shown
@@ -44,6 +44,7 @@ from agent.assistants.deep_research.state import (
     configuration_of,
     kept_pages,
 )
+from agent.assistants.deep_research.tools import offers_maps
 from agent.configuration import Configuration
 from agent.core.errors import AgentError
 from agent.core.processor import compute
@@ -119,19 +120,17 @@ async def write_report(
         services, configuration, draft.turn, draft.meter, workspace,
         scope=rest_of(scope, whole) if scope and whole.unread else None,
         inside=KeptInside([*whole.texts.values()], public_texts(state, read)),
+        maps=offers_maps(state, configuration) or brought_by_map(state),
+        places=[*draft.places, *draft.previous["places"]],
     )  # fmt: skip
     report = _Report(draft, state, list(between.values()), whole, differences, looks, read)
     if not report.has_evidence:
         gaps = [gap for gap in draft.gaps if gap["provider"] != ASSISTANT]
         refuse_if_all_failed(gaps, draft.language)
     parts = MessageParts(
-        report.body,
-        report.sections,
-        report.metadata(),
-        report.checks(),
-        notes=report.notes(),
-        is_report=True,
-    )
+        report.body, report.sections, report.metadata(), report.checks(),
+        notes=report.notes(), is_report=True,
+    )  # fmt: skip
     closing = await write_message(draft, parts)
     compression.close(draft.turn["id"])
     text = str(closing["messages"][-1].text).removeprefix(draft.notice)
@@ -234,7 +233,7 @@ class _Report:
             self.material,
             part="report",
             asked=self.asked(),
-            look=self.looks if self.read or self.looks.scope or self.looks.web else None,
+            look=self.looks if self.read or self.looks.asks_further else None,
         )
         async for piece in rounds:
             yield piece

@@ -13,7 +13,7 @@ from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.days_told import told_days
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.excerpts import excerpt_lines, sentences_of
-from agent.assistants.common.gaps import TASK_GAPS, gap_lines, readers_gaps, run_gap
+from agent.assistants.common.gaps import TASK_GAPS, brought_by_map, gap_lines, readers_gaps, run_gap
 from agent.assistants.common.inside_words import KeptInside, public_texts
 from agent.assistants.common.looks import Looks
 from agent.assistants.common.own_documents import own_scope
@@ -194,6 +194,8 @@ async def write_dossier(
         services, configuration, state["turn"], draft.meter, workspace,
         scope=await _rest(own, whole, services),
         inside=KeptInside([*whole.texts.values()], public_texts(state, items.values())),
+        maps=_has_map(state, configuration),
+        places=[*draft.places, *draft.previous["places"]],
     )  # fmt: skip
     dossier = _Dossier(draft, state, whole, items, looks)
     parts = MessageParts(
@@ -214,6 +216,12 @@ async def _rest(own: Scope | None, whole: WholeDocuments, services: Services) ->
         return None
     read = {document["id"] for document in whole.read}
     return rest_of(own, replace(whole, unread=[each for each in every if each["id"] not in read]))
+
+
+def _has_map(state: PlanState, configuration: Configuration) -> bool:
+    """Return whether the map has answered, or was planned for any task."""
+    planned = any("map" in (task.get("sources") or ()) for task in state["tasks"])
+    return brought_by_map(state) or (planned and configuration.geo_routing != "never")
 
 
 def _whole_scope(state: PlanState, runtime: Runtime[Configuration]) -> Scope | None:
@@ -283,7 +291,7 @@ class _Dossier:
             return
         rounds = write_in_rounds(
             draft, await self.prompt(), self.material, part="dossier", asked=self.asked(),
-            look=self.looks if self.items or self.looks.scope or self.looks.web else None,
+            look=self.looks if self.items or self.looks.asks_further else None,
         )  # fmt: skip
         async for piece in rounds:
             yield piece
