@@ -8,7 +8,7 @@ from agent.assistants.common.search import ask_providers
 from agent.configuration import Configuration
 from agent.core.calls import Calls
 from agent.core.errors import ConfigurationError
-from agent.search.hits import Endpoint, Hit, HitSearch, WebTask, make_hit
+from agent.search.hits import RULED_OUT, Endpoint, Hit, HitSearch, WebTask, make_hit, rules_text
 from agent.search.rules import SearchRules, rules_of, today_here
 from agent.texts import problem_text
 from tests.support.lab import laboratory
@@ -171,6 +171,31 @@ async def test_the_sample_s_google_honours_the_range() -> None:
         assert gaps.count("search_undated") == 1
 
 
+@pytest.mark.parametrize(
+    "rules", [SearchRules(sites=("b.org",)), SearchRules(since="2099-01-01", without=("a.b",))]
+)
+async def test_a_search_that_its_reader_s_rules_leave_nothing_says_so(
+    build: Build, rules: SearchRules
+) -> None:
+    search, _ = build(ScriptedModels([]), "tavily")
+    search._hits["tavily"] = Late(None, Calls(), Endpoint("", None, 9, 9))  # type: ignore[arg-type]
+    task = WebTask("故宫", "w0", "en", "2026-11-21", OTHER, "tavily", rules)
+    result = await search.research(task, meter=meter())
+    assert [gap["code"] for gap in result.gaps] == [RULED_OUT]
+    assert rules_text(rules, "en") in result.gaps[0]["message"]
+    provider = search.provider("tavily", model=OTHER, rules=rules)
+    turn: Any = {"language": "en", "today": "2026-11-21"}
+    found = await ask_providers("故宫", [provider], turn=turn, model=OTHER, meter=meter())
+    assert [gap["code"] for gap in found.gaps] == [RULED_OUT]
+
+
+def test_rules_are_told_as_they_are_set() -> None:
+    rules = rules_of(
+        Configuration(search_sites="*.gov, a.org, -b.com, -*.test", search_since="week")
+    )
+    assert rules_text(rules, "en") == "*.gov, a.org, -b.com, -*.test, of the last week"
+
+
 async def test_a_provider_for_a_run_keeps_its_rules(build: Build) -> None:
     search, services = build(ScriptedModels([WRITTEN]), "tavily")
     provider = search.provider("auto", model=OTHER, rules=SearchRules(since="day"))
@@ -190,7 +215,7 @@ async def test_google_is_told_the_time_and_what_is_of_other_sites_is_dropped(bui
     assert models.ranges[0] == ("2026-11-14T00:00:00Z", "2026-11-21T23:59:59Z")
     dropped = await search.research(google_task(SearchRules(sites=("b.org",))), meter=meter())
     assert (dropped.text, dropped.sources) == ("", [])
-    assert [gap["code"] for gap in dropped.gaps] == ["search_sites"]
+    assert [gap["code"] for gap in dropped.gaps] == [RULED_OUT]
     assert "site:b.org" in str(models.asked[1][1])
 
 

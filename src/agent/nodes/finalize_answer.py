@@ -164,7 +164,8 @@ async def _body(draft: Draft, state: OverallState) -> AsyncIterator[str]:
             draft.gaps.append(_not_looked_up(draft))
     elif _was_searched(state) and not _has_evidence(draft, state):
         tried = [query["query"] for query in state["queries"]]
-        yield await _way_on(draft, state) or draft.nothing_found(tried)
+        way_on = "" if draft.is_ruled_out else await _way_on(draft, state)
+        yield way_on or draft.nothing_found(tried)
     else:
         prompt = _prompt(draft, state)
         async for piece in write_or_quote(

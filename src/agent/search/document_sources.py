@@ -155,7 +155,8 @@ async def _pages(
         )
         for hit in hits
     ))  # fmt: skip
-    pages.older_than = hits.older_than if isinstance(hits, Hits) else ""
+    if isinstance(hits, Hits):
+        pages.older_than, pages.ruled_out = hits.older_than, hits.ruled_out
     return pages
 
 

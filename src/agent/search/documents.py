@@ -16,6 +16,7 @@ from agent.evidence.markdown import canonical
 from agent.evidence.queries import clean_text
 from agent.search.hits import MAX_QUERY, Endpoint, TurnSearches, make_hit, plain_line
 from agent.search.http import SearchHttp
+from agent.search.rules import ANY, SearchRules
 
 DocumentKind = Literal["encyclopedia", "paper", "filing", "statement", "page"]
 
@@ -56,9 +57,10 @@ class Document(TypedDict):
 
 
 class Documents(list[Document]):
-    """Hold documents with the rule on their age that others were left out by."""
+    """Hold documents with the rules that left others out, as `Hits` has them."""
 
     older_than: str = ""
+    ruled_out: SearchRules = ANY
 
 
 class DocumentSource(Protocol):

@@ -37,6 +37,7 @@ from agent.search.hits import (
     WebResult,
     WebTask,
     make_hit,
+    rule_gaps,
     search_gap,
 )
 from agent.search.http import SearchHttp
@@ -139,9 +140,10 @@ class GoogleSearch:
         """Return the better answer without what no source supports."""
         best, dropped = _allowed(max(answers, key=_worth), task.rules)
         marked = _has_markers(best)
-        gaps = [] if marked else [self._gap(task, best)]
-        if dropped:
-            gaps = [search_gap(task, self.name, "search_sites")]
+        gaps = [search_gap(task, self.name, "search_sites")] if dropped else []
+        if not marked:
+            ruled = rule_gaps(task.query, self.name, _ruled(best, task.rules), task.language)
+            gaps = ruled or [self._gap(task, best)]
         return WebResult(
             text=without_unsupported(best.text, best.sources) if marked else "",
             sources=best.sources if marked else [],
@@ -241,6 +243,7 @@ class GoogleHits:
         hits = [hit for source in ordered if (hit := _hit(source))]
         found = Hits(hits[: count or self._default_count])
         found.remarks = tuple(remarks_of(best.text, best.sources))
+        found.ruled_out = _ruled(best, self._rules).ruled_out
         return found
 
 
@@ -255,6 +258,13 @@ def _allowed(answer: Grounded, rules: SearchRules) -> tuple[Grounded, bool]:
     gone = {source["id"] for source in answer.sources} - {source["id"] for source in kept}
     text = MARKER.sub(lambda m: "" if m[1] in gone else m[0], answer.text)
     return replace(answer, text=text, sources=kept), True
+
+
+def _ruled(answer: Grounded, rules: SearchRules) -> Hits:
+    """Return no hits, with the rules where these leave an answer's search without any page."""
+    none = Hits()
+    none.ruled_out = rules if answer.searched and not answer.sources else ANY
+    return none
 
 
 def _site(source: Source) -> str:

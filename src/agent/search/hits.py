@@ -5,7 +5,7 @@ import json
 import logging
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol, TypeVar
 from urllib.parse import urlsplit
@@ -56,6 +56,8 @@ class Hits(list[Hit]):
     """Sentences without a source, such as what was not found; nobody can cite them."""
     older_than: str = ""
     """The rule on their age that others were left out by; empty where none were."""
+    ruled_out: SearchRules = ANY
+    """The rules under which nothing is left; the empty ones where something is, or none rule."""
 
 
 @dataclass(frozen=True)
@@ -125,11 +127,42 @@ def search_gap(task: WebTask, provider: str, code: str, *, text: str = "", **val
     return Gap(query=task.query, provider=provider, code=code, message=message)
 
 
-def age_gap(query: str, service: str, since: str, language: Language) -> Gap:
-    """Return the gap of pages that were left out for their age."""
-    values = {"service": LABELS.get(service, service), "since": since_text(since, language)}
-    message = say("search.search_since", language, **values)
-    return Gap(query=query, provider=service, code="search_since", message=message)
+RULED_OUT = "search_ruled_out"
+"""Code of a search that found nothing within its reader's own rules."""
+
+
+class Ruled(Protocol):
+    """What a search under rules leaves."""
+
+    older_than: str
+    ruled_out: SearchRules
+
+
+def rule_gaps(query: str, service: str, found: Ruled, language: Language) -> list[Gap]:
+    """Return the gap of what a reader's rules left out: everything, or pages for their age."""
+    if found.ruled_out:
+        rules = rules_text(found.ruled_out, language)
+        code, message = RULED_OUT, say("search.ruled_out", language, rules=rules)
+    elif found.older_than:
+        values = {"service": LABELS.get(service, service),
+                  "since": since_text(found.older_than, language)}  # fmt: skip
+        code, message = "search_since", say("search.search_since", language, **values)
+    else:
+        return []
+    return [Gap(query=query, provider=service, code=code, message=message)]
+
+
+def rules_text(rules: SearchRules, language: Language) -> str:
+    """Return the rules as a reader sets them: "*.gov, -b.com, of the last week"."""
+    ruled = [*rules.sites, *(f"-{site}" for site in rules.without)]
+    since = [since_text(rules.since, language)] if rules.since else []
+    return say("punctuation.comma", language).join([*map(_pattern, ruled), *since])
+
+
+def _pattern(site: str) -> str:
+    """Return a site as it is asked for; an ending of many has a star."""
+    bare = site.removeprefix("-")
+    return site if "." in bare else site.replace(bare, f"*.{bare}")
 
 
 def since_text(since: str, language: Language) -> str:
@@ -308,6 +341,7 @@ def _allowed(hits: Iterable[Hit], rules: SearchRules, most: int, today: str) -> 
     of_sites = [hit for hit in hits if rules.allows_page(hit.url)]
     allowed = Hits(hit for hit in of_sites if not rules.is_too_old(hit.published, today))
     allowed.older_than = rules.since if len(allowed) < len(of_sites) else ""
+    allowed.ruled_out = rules if not allowed else ANY
     del allowed[most:]
     return allowed
 
@@ -319,17 +353,18 @@ _MAX_QUOTES = 12
 _MAX_QUOTE = 500
 
 
-def as_found(task: WebTask, hits: Sequence[Hit], *, provider: str) -> WebResult:
+def as_found(task: WebTask, hits: Hits, *, provider: str) -> WebResult:
     """Return the hits in their own words, each behind its title, site and date.
 
     No model writes them up: a summary loses the words by which the answer is checked, and costs a
     call a query.
     """
+    gaps = rule_gaps(task.query, provider, hits, task.language)
     if not hits:
-        return WebResult("", gaps=[search_gap(task, provider, "no_results")])
+        return WebResult("", gaps=gaps or [search_gap(task, provider, "no_results")])
     hits_by_id = {f"{task.prefix}-{index}": hit for index, hit in enumerate(hits)}
     text = "\n\n".join(_line(name, hit) for name, hit in hits_by_id.items())
-    return WebResult(text, sources=_sources(hits_by_id, provider))
+    return WebResult(text, sources=_sources(hits_by_id, provider), gaps=gaps)
 
 
 def _line(name: str, hit: Hit) -> str:

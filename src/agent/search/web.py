@@ -28,7 +28,6 @@ from agent.search.hits import (
     WebChoice,
     WebResult,
     WebTask,
-    age_gap,
     as_found,
     failure_gap,
     search_gap,
@@ -200,11 +199,7 @@ class WebSearch:
         hits = await self._hits[name].search(
             task.query, meter=meter, rules=task.rules, today=task.today
         )
-        found = as_found(task, hits, provider=name)
-        gaps = found.gaps
-        if hits.older_than:
-            gaps = [*gaps, age_gap(task.query, name, hits.older_than, task.language)]
-        return WebResult(found.text, found.sources, gaps, executed=[task.query])
+        return replace(as_found(task, hits, provider=name), executed=[task.query])
 
     def _missing(self, task: WebTask) -> Gap:
         match task.choice:

@@ -45,6 +45,8 @@ from agent.evidence.records import (
 )
 from agent.evidence.references import SourceListFilter, resolved
 from agent.evidence.types import Constraints, Gap, Place, Route, Source
+from agent.search.hits import RULED_OUT, rules_text
+from agent.search.rules import rules_of
 from agent.state import Gathered, Previous, reader_language
 from agent.texts import say
 
@@ -182,6 +184,9 @@ class Draft:
         """Return the answer where no source has anything on the question, with what was tried."""
         language = self.language
         said = self.services.nothing_found(self.turn["question"], language)
+        if self.is_ruled_out:
+            rules = rules_text(rules_of(self.configuration), language)
+            said = say("answer.ruled_out", language, rules=rules)
         asked = {letters_of(self.turn["question"]), letters_of(words_of_user(self.turn))}
         others = [query for query in dict.fromkeys(looked_for) if letters_of(query) not in asked]
         if tried := [*map(_bare, others)]:
@@ -189,6 +194,11 @@ class Draft:
             space = say("punctuation.space", language)
             said = f"{said}{space}{say('answer.looked_for', language, what=what)}"
         return self.by_code(said)
+
+    @property
+    def is_ruled_out(self) -> bool:
+        """Return whether a search found nothing within the rules that its reader set."""
+        return any(gap["code"] == RULED_OUT for gap in self.gaps)
 
     def by_code(self, text: str) -> str:
         """Return what code says in the text, and see that it is not judged: it is no model's."""

@@ -14,7 +14,7 @@ from agent.evidence.records import map_title
 from agent.evidence.types import Gap, Query, Source
 from agent.mcp.records import REMARKS
 from agent.models.catalogue import current, parse
-from agent.search.hits import LABELS, since_text
+from agent.search.hits import LABELS, RULED_OUT, since_text
 from agent.search.rules import published_on, today_here
 from agent.state import Gathered, Turn
 from agent.texts import Language, has, is_written_in, reason_of, say
@@ -33,14 +33,14 @@ _FOUND_NOTHING = frozenset({
 })  # fmt: skip
 _ANSWERED_EMPTY = {
     "no_results", "map_no_results", "map_place_not_found", "map_not_covered", "ungrounded",
-    "search_since", "none_to_read",
+    "search_since", "none_to_read", RULED_OUT,
 }  # fmt: skip
 _IN_OWN_WORDS = _FOUND_NOTHING | {
     "search_off", "topics_spent", "not_researched", "notes_lack", "page_partial",
     "answer_unsupported",
     "outing_too_few", "outing_impossible", "search_sites", "search_since", "search_undated",
     "documents_alone", *REMARKS, "no_documents", "none_to_read",
-    "attachments_unread", "model_weak", "model_no_tools", NOT_LOOKED_UP,
+    "attachments_unread", "model_weak", "model_no_tools", NOT_LOOKED_UP, RULED_OUT,
 }  # fmt: skip
 _NO_SOURCE = {"no_documents", "attachments_unread", "model_weak", "model_no_tools"}
 """Codes of what is told of a run, though nothing was asked in vain."""
@@ -53,6 +53,8 @@ _MAP_ASKS = {"map_needs_place"}
 _WEB = frozenset({"web", *LABELS})
 _TAKEN = "map_taken"
 """Code of what was taken for what was asked: told once, where the answer has records of it."""
+_KEPT = (_TAKEN, RULED_OUT)
+"""Codes of what is told beside a model's word on what is missing: it knows nothing of them."""
 _ALWAYS_SAID = {
     "model_weak", "notes_lack", "outing_too_few", "outing_impossible", *{*REMARKS} - {_TAKEN},
     "no_documents", "none_to_read", "attachments_unread", NOT_LOOKED_UP,
@@ -141,6 +143,7 @@ def with_recovered(
             and (gap["message"] == one_of_several or gap["query"] in answered)
         )
         or (gap["code"] == "map_place_not_found" and gap["query"] in of_pages)
+        or (gap["code"] == RULED_OUT and pages)
         or ("concerns" in gap and used.isdisjoint(gap["concerns"]))
         else gap
         for gap in gaps
@@ -179,7 +182,7 @@ def reader_note(
     noted = [(gap, _note(gap, language, mapped=mapped)) for gap in untold]
     notes = dict.fromkeys(note for _, note in noted if note)
     if verdict and is_written_in(verdict, language):
-        dead = [note for gap, note in noted if note and (_map_failed(gap) or gap["code"] == _TAKEN)]
+        dead = [note for gap, note in noted if note and (_map_failed(gap) or gap["code"] in _KEPT)]
         is_told = _says_not_found(text, verdict) or _is_spoken_of(text, verdict)
         own = [] if is_told else [_in_line(verdict)]
         notes = dict.fromkeys([*dead, *own])

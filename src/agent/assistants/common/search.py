@@ -29,8 +29,8 @@ from agent.search.hits import (
     SearchProvider,
     WebChoice,
     WebTask,
-    age_gap,
     failure_gap,
+    rule_gaps,
 )
 from agent.search.rules import rules_of
 from agent.search.web import WebSearch
@@ -127,8 +127,8 @@ async def _ask_in_turn(
         else:
             linked = [hit for hit in hits if link_url(hit.url)]
             remarks = hits.remarks if isinstance(hits, Hits) else ()
-            if isinstance(hits, Hits) and hits.older_than:
-                gaps.append(age_gap(query, service.name, hits.older_than, turn["language"]))
+            if isinstance(hits, Hits):
+                gaps += rule_gaps(query, service.name, hits, turn["language"])
             return SearchResult(query, linked, service.name, gaps, remarks)
     return _failure(query, gaps)
 

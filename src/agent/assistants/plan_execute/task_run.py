@@ -27,7 +27,7 @@ from agent.evidence.types import Gap
 from agent.evidence.vocabulary import limiting_cities
 from agent.mcp.records import MapResult
 from agent.search.documents import Documents
-from agent.search.hits import age_gap
+from agent.search.hits import rule_gaps
 from agent.search.rules import rules_of
 from agent.state import Turn
 from agent.texts import Language, reason_of, say
@@ -176,8 +176,8 @@ async def ask_source(run: ExecutorRun, source: str, query: str) -> tuple[Any, li
             value = await run.shared.flights.do(
                 f"{source} {query}", lambda: _search_source(run, source, query)
             )
-        if isinstance(value, Documents) and value.older_than:
-            gaps = [age_gap(query, source, value.older_than, run.language)]
+        if isinstance(value, Documents):
+            gaps = rule_gaps(query, source, value, run.language)
     except AgentError as error:
         gaps = [_gap(run, source, query, error)]
         log.warning("turn=%s %s %s: %s", run.turn["id"], run.task["id"], source, error)
