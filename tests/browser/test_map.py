@@ -160,21 +160,31 @@ _LISTED = """async (outing) => {
   const main = document.querySelector('script[type="module"][src*="/js/main"]').src;
   const { PlacesView } = await import(new URL("./map/places.js", main));
   const body = document.createElement("ul");
-  body.innerHTML = '<li>国家博物馆：周一闭馆 <a class="cite" data-source-number="2">2</a></li>';
+  body.innerHTML = `<li>09:30 国家博物馆：周一闭馆
+    <a class="cite" data-source-number="2">2</a></li>`;
   const view = new PlacesView({ photos: false }, body, { onSelect() {} });
   const places = [{ id: "m", name: "国家博物馆", number: 1, mentioned: true, source: "a",
     fetched_at: "2026-11-21T09:00:00+00:00", wgs84: { lng: 116.4, lat: 39.9 } }];
   const sources = [{ id: "w", number: 1 }, { id: "a", number: 2, title: "国家博物馆" }];
   view.update({ answer: { places, sources, outing } });
-  return [body.querySelectorAll(".place").length, view.node.querySelectorAll(".place").length];
+  return [body.querySelectorAll(".place").length, view.node.querySelectorAll(".place").length,
+    body.querySelector(".place-said")?.textContent ?? ""];
 }"""
+_LEFT_OUT = {"stops": [], "left_out": [{"place": "m", "text": "周一闭馆"}]}
+_STOP = {"stops": [{"place": "m"}], "left_out": []}
 
 
-@pytest.mark.parametrize(("outing", "cards"), [(None, [1, 0]), ({"stops": []}, [0, 1])])
+@pytest.mark.parametrize(
+    ("outing", "cards"), [(None, [1, 0]), (_STOP, [1, 0]), (_LEFT_OUT, [0, 1])]
+)
 def test_what_a_planned_day_leaves_out_is_a_line_that_says_why_and_a_card_below(
     visit: Visits, outing: Any, cards: list[int]
 ) -> None:
-    assert visit().tab().evaluate(_LISTED, outing) == cards
+    *found, said = visit().tab().evaluate(_LISTED, outing)
+    assert found == cards
+    assert " ".join(said.split()) == ("09:30 周一闭馆 2" if cards[0] else ""), (
+        "the time of a stop stays readable"
+    )
 
 
 def test_there_is_no_map_where_there_is_nothing_to_draw(visit: Visits) -> None:
@@ -246,7 +256,9 @@ def test_a_place_says_whether_it_is_open_and_leads_there(visit: Visits) -> None:
     assert code.evaluate("(one) => one.decode().then(() => one.naturalWidth)") > 0
 
 
-def test_a_place_that_is_opened_shows_its_photo(visit: Visits, server: DevServer) -> None:
+def test_the_card_of_a_place_shows_its_photo_and_opened_a_large_one(
+    visit: Visits, server: DevServer
+) -> None:
     def with_photos(route: Route) -> None:
         reply = route.fetch()
         body = re.sub(r'"photo":\s*null', f'"photo": "{PHOTOS}a.gif"', reply.text())
@@ -258,7 +270,9 @@ def test_a_place_that_is_opened_shows_its_photo(visit: Visits, server: DevServer
     page.route(re.compile("/threads/"), with_photos)
     page.route(re.compile(f"^{PHOTOS}"), lambda route: route.fulfill(body=GIF))
     page.goto(f"/app?thread={answered_thread(server, ZH)}")
-    page.locator("button.place-line").first.click()
-    photo = page.get_by_alt_text(re.compile("和平菓局"))
+    photo = part(page, "answer").get_by_alt_text(re.compile("和平菓局"))
     expect(photo).to_be_visible()
     expect(photo).to_have_js_property("naturalWidth", 1)
+    small = photo.evaluate("(one) => one.clientWidth")
+    page.locator("button.place-line").first.click()
+    assert photo.evaluate("(one) => one.clientWidth") > 3 * small

@@ -91,6 +91,36 @@ def test_a_place_of_the_text_is_a_card_there_and_not_listed_again() -> None:
     assert "<img" not in page
 
 
+def test_a_bullet_that_names_a_place_and_cites_another_page_is_its_card_and_keeps_both() -> None:
+    stop = place(2, "和平菓局", source="a0-1")
+    text = "- 10:50–12:50 **和平菓局**：雨天也能逛[1](https://example.com/a)\n- 和平菓局的厨房：无"
+    page = html_page(answer(answer=text, places=[stop]))
+    cards, after = page.split("</section>", 1)
+    assert cards.count('<li class="card">') == 1, "words that go on behind the name are others"
+    assert "10:50–12:50 " in cards
+    assert "雨天也能逛" in cards
+    assert 'href="https://example.com/a"' in cards
+    assert cards.count("和平菓局") == 2
+    assert '<ol class="places">' not in after
+
+
+def test_a_place_shows_its_photo_only_from_hosts_that_are_allowed() -> None:
+    host = "store.is.autonavi.com"
+    shown = place(1, HOSTILE, photo=f"https://{host}/a.jpg")
+    foreign = place(2, photo=f"https://{host}.evil.example/a.jpg")
+    off = _Elements(html_page(answer(places=[shown, foreign])))
+    assert off.named("img") == []
+    on = _Elements(html_page(answer(places=[shown, foreign], photo_hosts=[host])))
+    (image,) = on.named("img")
+    assert image["src"] == f"https://{host}/a.jpg"
+    assert image["alt"]
+    assert (image["loading"], image["referrerpolicy"]) == ("lazy", "no-referrer")
+    policies = [next(filter(None, (m.get("content") for m in page.named("meta")
+                if m.get("http-equiv")))) for page in (off, on)]  # fmt: skip
+    assert ["img-src data:;" in one for one in policies] == [True, False]
+    assert f"img-src data: https://{host};" in policies[1]
+
+
 def test_the_answer_stands_once_and_its_sources_once() -> None:
     page = html_page(answer())
     assert page.count("停车场价格") == 1

@@ -71,7 +71,7 @@ def object_of(text: str) -> Any:
 
 def told(text: str) -> Any:
     place: Any = {"name": "甲", "distance_m": 81, "rating": 4.5, "cost": 40, "open_time": None}
-    return told_parts(f"甲，{text}", place, 1)
+    return told_parts(f"甲，{text}", place, (0, 1))
 
 
 def accused(text: str) -> Any:

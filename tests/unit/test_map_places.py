@@ -5,6 +5,7 @@ import pytest
 
 from agent.core.errors import ProviderRefused
 from agent.evidence.geo import wgs84_of
+from agent.evidence.records import cost_text
 from agent.evidence.types import Location
 from agent.evidence.vocabulary import limiting_cities
 from agent.mcp.amap.prefetch import by_name, chinese_city, find_anchor, same_city
@@ -95,6 +96,20 @@ def test_unknown_facts_are_none() -> None:
     assert place is not None
     facts = ("rating", "cost", "open_time", "category", "photo", "distance_m", "distance_from")
     assert {place[name] for name in facts} == {None}  # type: ignore[literal-required]
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("餐饮服务;中餐厅;中餐厅", "¥300 a head"),
+        ("住宿服务;宾馆酒店;三星级宾馆", "¥300 a night"),
+        ("购物服务;专卖店;玩具店", "¥300"),
+    ],
+)
+def test_a_price_says_what_it_is_per_where_the_kind_of_place_does(kind: str, told: str) -> None:
+    place = reader().add_place({**DETAIL, "type": kind, "cost": "300.00"})
+    assert place is not None
+    assert cost_text(place, "en") == told
 
 
 def test_a_place_far_outside_the_radius_is_left_out_by_name() -> None:

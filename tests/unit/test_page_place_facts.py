@@ -42,6 +42,7 @@ def _places() -> list[Place]:
         {"rating": None, "cost": None, "mentioned": False},
         {"rating": 3.75, "cost": 1280.0, "mentioned": True},
         {"rating": 4.0, "cost": 300.0, "per_head": False, "mentioned": True},
+        {"rating": 4.0, "cost": 300.0, "per_head": False, "per_night": True, "mentioned": True},
     ]
     return [Place(id=str(number), **fact) for number, fact in enumerate(facts)]  # type: ignore[typeddict-item]
 

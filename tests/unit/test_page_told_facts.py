@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from agent.evidence.types import Place
-from agent.export.place_cards import is_name, told_parts
+from agent.export.place_cards import is_name, name_in, told_parts
 from tests.support.page_node import page_environment
 
 NODE = shutil.which("node")
@@ -22,11 +22,12 @@ PLACE = {
     "cost": 40, "open_time": "周一至周日 10:00-21:00", "open_time_en": "daily 10:00–21:00",
 }  # fmt: skip
 _SCRIPT = """
-import { isName, toldParts } from %s;
+import { isName, nameIn, toldParts } from %s;
 const { place, rows } = JSON.parse(await new Response(process.stdin).text());
 console.log(JSON.stringify(rows.map(([name, text]) => {
   const whole = (name + text).replaceAll("†", "\\u0002").replaceAll("①", "\\u0001");
-  const parts = toldParts(whole, place, isName(name, place) ? name.length : 0);
+  const at = isName(name, place) ? [0, name.length] : nameIn(whole, place);
+  const parts = toldParts(whole, place, at);
   return [...whole].filter((_, at) => !parts.some(([from, to]) => at >= from && at < to)).join("")
     .replaceAll("\\u0002", "†").replaceAll("\\u0001", "①");
 })));
@@ -45,7 +46,11 @@ ROWS = [
      "周一不开放（周一至周日 10:00-21:00）①。"),
     ("Heping Guoju", ": not open on Mon (daily 10:00–21:00)①.",
      "not open on Mon (daily 10:00–21:00)①."),
-    ("和平菓局：雨天首选", "，81 米。", "和平菓局：雨天首选。"),
+    ("和平菓局：雨天首选", "，81 米。", "雨天首选。"),
+    ("", "10:50–12:50 和平菓局：老北京街景，81 米①。", "10:50–12:50 老北京街景①。"),
+    ("", "10:50–12:50 Heping Guoju, 81 m①", "10:50–12:50 ①"),
+    ("", "2. Heping Guoju: a retro street①", "a retro street①"),
+    ("", "午餐：和平菓局（王府井店），可先取号①", "午餐：可先取号①"),
     ("Heping Guoju", " is 81 m from the corner where the old cinema and the bookshop used to be.",
      "is 81 m from the corner where the old cinema and the bookshop used to be."),
 ]  # fmt: skip
@@ -55,7 +60,9 @@ def by_export(name: str, text: str) -> str:
     """What the export leaves of the same bullet."""
     whole = (name + text).replace("†", "\x02").replace("①", "\x01")
     place = cast(Place, PLACE)
-    parts = told_parts(whole, place, len(name) if is_name(name, place) else 0)
+    parts = told_parts(
+        whole, place, (0, len(name)) if is_name(name, place) else name_in(whole, place)
+    )
     kept = (sign for at, sign in enumerate(whole) if not any(a <= at < b for a, b in parts))
     return "".join(kept).replace("\x02", "†").replace("\x01", "①")
 

@@ -9,7 +9,8 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
-from agent.export.html import POLICY
+from agent.export.html import export_policy
+from agent.mcp.amap.records import PHOTO_HOSTS
 from agent.runs.shares import MOST, Shares
 from agent.server import exports, sharing
 from agent.server.auth.api_keys import access
@@ -71,8 +72,9 @@ async def test_whoever_has_the_address_reads_that_answer_and_nothing_else_of_the
     assert "适合遛娃" not in page.text
     assert THREAD not in page.text
     assert "<script" not in page.text
-    assert page.headers["content-security-policy"] == f"{POLICY}; frame-ancestors 'none'"
-    assert "script-src" not in POLICY
+    policy = export_policy(PHOTO_HOSTS)
+    assert page.headers["content-security-policy"] == f"{policy}; frame-ancestors 'none'"
+    assert "script-src" not in policy
     assert page.headers["cache-control"] == "no-store"
     assert "noindex" in page.headers["x-robots-tag"]
     assert page.headers["referrer-policy"] == "no-referrer"

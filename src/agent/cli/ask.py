@@ -6,6 +6,7 @@ import sys
 import tempfile
 import webbrowser
 from argparse import Namespace
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -268,7 +269,8 @@ def _save(outcome: RunResult, arguments: Namespace, record: RunRecord) -> bool:
     Each such file has a line with its option and the reason; the others are written all the same.
     """
     trace = record.finish(outcome)
-    files, answer, all_saved = [str(trace)] if trace else [], outcome.finished(), True
+    answer = replace(outcome.finished(), photo_hosts=_photo_hosts(arguments))
+    files, all_saved = [str(trace)] if trace else [], True
     options = [name for name in _FORMATS if getattr(arguments, name) is not None]
     for option in [*options, *(["open"] if arguments.open else [])]:
         try:
@@ -281,6 +283,14 @@ def _save(outcome: RunResult, arguments: Namespace, record: RunRecord) -> bool:
         for file in dict.fromkeys(files):
             tell(say("terminal.saved", outcome.language, file=file))
     return all_saved
+
+
+def _photo_hosts(arguments: Namespace) -> Sequence[str]:
+    """Return from where a page of this process's own run may load photos of places."""
+    from agent.mcp.amap.records import PHOTO_HOSTS
+    from agent.settings import read_settings
+
+    return PHOTO_HOSTS if arguments.url is None and read_settings().place_photos else ()
 
 
 def _written(option: str, arguments: Namespace, answer: FinishedAnswer) -> str:

@@ -196,7 +196,8 @@ def _price(place: Place, key: str, language: Language) -> str:
     if not place["cost"]:
         return say("records.free", language)
     # What a car park's ¥8 is for, an hour or a visit, the map does not say.
-    key = key if place.get("per_head", True) else "records.price"
+    if not place.get("per_head", True):
+        key = "records.per_night" if place.get("per_night") else "records.price"
     if currency := place.get("currency"):
         return f"{place['cost']:g} {currency}"
     return say(key, language, cost=f"{place['cost']:g}")

@@ -167,6 +167,8 @@ class Place(TypedDict):
     currency: NotRequired[str]
     """ISO 4217, of a cost that is no yuan."""
     per_head: NotRequired[bool]
+    per_night: NotRequired[bool]
+    """Of a room, which is no price a head."""
     open_time: str | None
     hours_osm: NotRequired[str]
     """The same in OpenStreetMap's syntax, where its record has it."""

@@ -43,6 +43,8 @@ class FinishedAnswer:
     """The planned day, where the answer has one."""
     statements: list[dict[str, Any]] = field(default_factory=list)
     """What was found of sentences, as `checks.statements` of the message lists them."""
+    photo_hosts: Sequence[str] = ()
+    """From where a page may load photos of places; without any it shows none."""
     claims: Mapping[str, int] = field(default_factory=dict)
     """How many sentences there are of each verdict, as `checks.claims` counts them."""
 

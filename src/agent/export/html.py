@@ -1,10 +1,14 @@
-"""Export a finished answer as one self-contained page: no script, no network, all escaped."""
+"""Export a finished answer as one self-contained page: no script, all escaped.
+
+Nothing is loaded but photos of places, where they are wanted.
+"""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
+from urllib.parse import urlsplit
 
 from agent.evidence.references import site_of, strip_references
 from agent.evidence.types import Place, Source
@@ -19,18 +23,28 @@ from agent.export.finished import (
     without_notice,
     without_title,
 )
-from agent.export.markdown import answer_html, link_html, ticks_html
+from agent.export.markdown import answer_html, link_html, photo_html, ticks_html
 from agent.export.place_cards import PlaceCards, card_of
 from agent.export.svg_map import draw_map, drawn_pins, numbered_places, stops_of
 from agent.texts import Language, is_chinese, say
 
-POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-src 'self'; "
-    "base-uri 'none'; form-action 'none'"
-)
-"""Content security policy of the page, for its `meta` and for a server's header."""
 _FROM_RIGHT = ("ar",)
 _QUOTE = 220
+
+
+def export_policy(photo_hosts: Sequence[str] = ()) -> str:
+    """Return the content security policy of the page, for its `meta` and a server's header."""
+    images = " ".join(("data:", *(f"https://{host}" for host in photo_hosts)))
+    return (
+        f"default-src 'none'; style-src 'unsafe-inline'; img-src {images}; frame-src 'self'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def policy_of(answer: FinishedAnswer) -> str:
+    """Return the policy of an answer's page: photos from where it has some."""
+    photos = {card_of(each, "en", photo_hosts=answer.photo_hosts).photo for each in answer.places}
+    return export_policy(sorted({urlsplit(each).netloc for each in photos if each}))
 
 
 def html_page(answer: FinishedAnswer) -> str:
@@ -52,7 +66,7 @@ def html_page(answer: FinishedAnswer) -> str:
     return (
         f"<!doctype html>\n<html{_language_of(answer)}>\n<head>\n"
         '<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(policy_of(answer))}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="referrer" content="no-referrer">\n'
         f"<title>{title}</title>\n<style>\n{_style()}</style>\n</head>\n"
@@ -135,13 +149,13 @@ def _places(answer: FinishedAnswer, told: Collection[str]) -> str:
 
 def _place(number: int, place: Place, answer: FinishedAnswer) -> str:
     language = answer.language
-    card = card_of(place, language)
+    card = card_of(place, language, photo_hosts=answer.photo_hosts)
     items = "".join(f"<span>{escape(fact)}</span>" for fact in card.facts)
     local = f" <small>{escape(card.local)}</small>" if card.local else ""
     named = ' class="named"' if place["mentioned"] else ""
     return (
         f'<li{named}><span class="number">{number}</span><div>'
-        f"<p>{link_html(place['url'], card.name)}{local}</p>"
+        f"{photo_html(card)}<p>{link_html(place['url'], card.name)}{local}</p>"
         + (f'<p class="facts">{items}</p>' if items else "")
         + (f'<p class="address">{escape(place["address"])}</p>' if place["address"] else "")
         + f"{ticks_html(card)}</div></li>"

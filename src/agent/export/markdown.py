@@ -67,11 +67,23 @@ def _card_html(_: Any, tokens: Sequence[Token], index: int, *_options: Any) -> s
     card: Card = tokens[index].meta[CARD]
     local = f" <small>{escape(card.local)}</small>" if card.local else ""
     facts = "".join(f"<span>{escape(fact)}</span>" for fact in card.facts)
+    tag, to = ("a", f' href="#source-{card.cited}"') if card.cited else ("span", "")
     return (
-        f'<a class="number" href="#source-{card.cited}">{card.number}</a>'
+        f"{photo_html(card)}"
+        f'<{tag} class="number"{to}>{card.number}</{tag}>'
         f"<strong>{link_html(card.url, card.name)}</strong>{local}"
         f'<span class="facts">{facts}</span>'
         f"{ticks_html(card)}"
+    )
+
+
+def photo_html(card: Card) -> str:
+    """Return a place's photo, loaded once it comes into view; its host is told nothing."""
+    if not card.photo:
+        return ""
+    return (
+        f'<img class="photo" src="{escape(card.photo)}" alt="{escape(card.name)}" width="96" '
+        'height="72" loading="lazy" decoding="async" referrerpolicy="no-referrer">'
     )
 
 

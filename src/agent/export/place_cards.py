@@ -46,16 +46,24 @@ _HAN, _WORD, _LETTERS = (
     re.compile("[a-z]+", re.IGNORECASE),
     re.compile(r"[^\W_]+"),
 )
-_MOST_BEFORE = 6
+_MOST_BEFORE, _MOST_TIME = 6, 24
+"""Characters before a bullet's name, and such as tell when one is there."""
+Span = tuple[int, int]
 
 
-def told_parts(text: str, place: Place, name: int) -> list[tuple[int, int]]:
-    """Return the parts of a bullet's text that its card says: its name, and clauses of facts."""
+def told_parts(text: str, place: Place, name: Span | None) -> list[Span]:
+    """Return the parts of a bullet's text that its card says: its name, and clauses of facts.
+
+    `name` is where it stands, at the front; what is said before it stays, as when one is there.
+    """
+    at, name_end = name or (0, 0)
     # The name in the other language may stand behind, in brackets.
-    alias = _ALIAS.match(text, name) if name else None
-    name = alias.end() if alias and is_name(alias[1], place) else name
-    begin = name + (len(found[0]) if name and (found := _NAME_END.match(text[name:])) else 0)
-    parts = [(0, begin)] if begin else []
+    alias = _ALIAS.match(text, name_end) if name else None
+    name_end = alias.end() if alias and is_name(alias[1], place) else name_end
+    begin = name_end + (
+        len(found[0]) if name and (found := _NAME_END.match(text[name_end:])) else 0
+    )
+    parts = [(at if _says(text[:at]) else 0, begin)] if begin else []
     ends = [found.span() for found in _BETWEEN.finditer(text) if found.start() >= begin]
     at = last = begin
     has_words = False
@@ -69,6 +77,24 @@ def told_parts(text: str, place: Place, name: int) -> list[tuple[int, int]]:
             has_words = True
         last, at = end, following
     return parts
+
+
+def _says(words: str) -> bool:
+    """Return whether words or a time stand there, not only a bullet's number."""
+    times = zip(words, words[1:], words[2:], strict=False)
+    is_time = any(a.isdigit() and colon == ":" and b.isdigit() for a, colon, b in times)
+    return is_time or any(sign.isalpha() for sign in words)
+
+
+def name_in(text: str, place: Place) -> Span | None:
+    """Return where a bullet names its place at the front: after a time, or next to nothing."""
+    found = list[Span]()
+    for name in (place["name"], without_branch(place["name"]), place.get("name_en")):
+        at = text.find(name) if name else -1
+        is_timed = at <= _MOST_TIME and not any(sign.isalpha() for sign in text[: max(at, 0)])
+        if name and at >= 0 and (at <= _MOST_BEFORE or is_timed):
+            found.append((at, at + len(name)))
+    return min(found, key=lambda span: span[0], default=None)
 
 
 def _is_told(clause: str, place: Place) -> bool:
@@ -109,10 +135,10 @@ def _plain(hours: str) -> str:
 def is_name(words: str, place: Place) -> bool:
     """Tell whether words are a place's name and nothing else."""
     base = without_branch(place["name"])
-    english = f"{place.get('name_en', '')} {place.get('name_pinyin', '')}".lower()
+    names = (place["name"], place.get("name_en", ""), place.get("name_pinyin", ""))
     rest = words.replace(place["name"], "", 1).replace(base, "", 1)
     rest = re.sub(r"[(（][^)）]*[)）]", "", rest)
-    known = set(_LETTERS.findall(english))
+    known = set(_LETTERS.findall(" ".join(names).lower()))
     return bool(words.strip()) and known.issuperset(_LETTERS.findall(rest.lower()))
 
 
@@ -134,10 +160,15 @@ class Card:
     ticks: tuple[tuple[str, str], ...]
     """The same as verdict and wish, for where a sign is drawn."""
     address: str
+    photo: str = ""
+    """Its address, where one may be shown."""
 
 
-def card_of(place: Place, language: Language, cited: int = 0) -> Card:
+def card_of(
+    place: Place, language: Language, cited: int = 0, photo_hosts: Sequence[str] = ()
+) -> Card:
     """Return a place's card; `cited` is the number of its source."""
+    photo = place["photo"] or ""
     name, stars = map_name(place, language), rating(place)
     facts = (
         *distance_texts(place, language),
@@ -155,6 +186,7 @@ def card_of(place: Place, language: Language, cited: int = 0) -> Card:
         demands=tuple(verdict_texts(place, language)),
         ticks=tuple((told["verdict"], told["text"]) for told in verdicts_told(place)),
         address=place["address"] or "",
+        photo=photo if photo.startswith(tuple(f"https://{host}/" for host in photo_hosts)) else "",
     )
 
 
@@ -167,11 +199,11 @@ class PlaceCards:
 
     def __init__(self, answer: FinishedAnswer) -> None:
         self.shown: set[str] = set()
-        self._language = answer.language
-        # A planned day has a table, and other numbers.
-        listed = [] if answer.outing else answer.places
+        self._language, self._photo_hosts = answer.language, answer.photo_hosts
+        left = answer.outing["left_out"] if answer.outing else []
+        self._left_out = {each["place"]: each["text"] for each in left}
         cited = {source["id"]: number for number, source in numbered_sources(answer)}
-        self._places = {str(n): p for p in listed if (n := cited.get(p["source"]))}
+        self._places = [(cited.get(place["source"], 0), place) for place in answer.places]
 
     def apply(self, tokens: list[Token]) -> list[Token]:
         """Return an answer's tokens with a token `CARD` first in each bullet that is a place."""
@@ -185,32 +217,39 @@ class PlaceCards:
                 cited, place = told
                 token.attrJoin("class", "card")
                 self.shown.add(place["id"])
-                inline.children = _remark(inline.children or [], place)
-                card = card_of(place, self._language, cited)
+                inline.children = _remark(inline.children or [], place, cited)
+                card = card_of(place, self._language, cited, self._photo_hosts)
                 out.append(Token(CARD, "", 0, meta={CARD: card}))
         return out
 
     def _place_of(self, children: Sequence[Token]) -> tuple[int, Place] | None:
-        """Return the place that the bullet begins with, and the number by which it cites it."""
+        """Return the place that a bullet names first, and the number of its record.
+
+        The bullet cites it, or can mean no other.
+        """
         text = "".join(child.content for child in children)
-        for number in (child.content for child in children if child.content in self._places):
-            place = self._places[number]
-            names = (without_branch(place["name"]), place.get("name_en"))
-            begins = any(name and 0 <= text.find(name) <= _MOST_BEFORE for name in names)
-            if begins and place["id"] not in self.shown:
-                return int(number), place
+        cites = {child.content for child in children}
+        named = [(cited, place, span) for cited, place in self._places
+                 if (span := name_in(text, place))]  # fmt: skip
+        for cited, place, (_, end) in named:
+            # A bullet that says why a place is not in a planned day stays one.
+            why = self._left_out.get(place["id"])
+            is_line = place["id"] in self.shown or bool(why and why in text)
+            is_alone = len(named) == 1 and not text[end : end + 1].isalnum()
+            if not is_line and (str(cited) in cites or is_alone):
+                return cited, place
         return None
 
 
-def _remark(children: Sequence[Token], place: Place) -> list[Token]:
-    """Return what a bullet says besides the card's lines; nothing for a citation alone."""
+def _remark(children: Sequence[Token], place: Place, cited: int) -> list[Token]:
+    """Return what a bullet says besides the card's lines: not its record's citation alone."""
     text, depth = "", 0
     for child in children:
         depth += child.nesting if child.type in ("link_open", "link_close") else 0
         plain = child.content if child.type == "text" else _CITED * len(child.content)
         signed = plain.replace("†", _SIGN).replace("‡", _SIGN)
         text += _CITED * len(child.content) if depth else signed
-    told = told_parts(text[:PIECE], place, _name_end(children, text, place))
+    told = told_parts(text[:PIECE], place, _name_of(children, text, place))
     at, kept = 0, list[Token]()
     for child in children:
         size = len(child.content)
@@ -222,13 +261,17 @@ def _remark(children: Sequence[Token], place: Place) -> list[Token]:
                 child.content = child.content[:begin] + child.content[end:]
         at += size
         kept.append(child)
-    words = "".join(child.content for child in kept if not child.content.isdigit())
-    return kept if any(sign.isalpha() for sign in words) else []
+    cites = {child.content for child in kept if child.content.isdigit()}
+    words = "".join(child.content for child in kept if child.content not in cites)
+    return kept if _says(words) or cites - {str(cited)} else []
 
 
-def _name_end(children: Sequence[Token], text: str, place: Place) -> int:
-    """Return where the name at the front of a bullet ends, in characters."""
-    shown = [child for child in children if child.content or child.nesting]
-    if shown and shown[0].type == "strong_open" and is_name(shown[1].content[:PIECE], place):
-        return len(shown[1].content)
-    return len(place["name"]) if text.startswith(place["name"]) else 0
+def _name_of(children: Sequence[Token], text: str, place: Place) -> Span | None:
+    """Return where the name at the front of a bullet stands, whole where it is printed bold."""
+    span, at = name_in(text, place), 0
+    for before, child in zip([None, *children], children, strict=False):
+        if before and before.type == "strong_open":
+            is_head = span and at <= span[0] and is_name(child.content[:PIECE], place)
+            return (at, at + len(child.content)) if is_head else span
+        at += len(child.content)
+    return span

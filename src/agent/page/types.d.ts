@@ -127,6 +127,7 @@ interface Place extends Located {
   rating: number | null;
   cost: number | null;
   per_head?: boolean;
+  per_night?: boolean;
   open_time: string | null;
   photo: string | null;
   url: string;
@@ -229,7 +230,7 @@ interface Answer {
   queries: (PlannedQuery & { round?: number })[];
   /** The planned day, where one was wanted. */
   next_questions?: string[];
-  outing: { stops: { place?: string; name: string }[] } | null;
+  outing: { stops: { place?: string; name: string }[]; left_out?: { place: string; text: string }[] } | null;
   search_entry_points: string[];
   usage: Usage;
   checks: { cited?: number; claims?: Record<string, number>; statements?: Statement[] };

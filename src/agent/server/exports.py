@@ -25,11 +25,13 @@ from agent.export.bibliography import bibtex, ris
 from agent.export.finished import FinishedAnswer
 from agent.export.geojson import answer_geojson
 from agent.export.gpx import answer_gpx
-from agent.export.html import POLICY, html_page, suggestions_document
+from agent.export.html import html_page, policy_of, suggestions_document
 from agent.export.markdown import markdown_document
 from agent.export.outing import calendar, pocket_map
+from agent.mcp.amap.records import PHOTO_HOSTS
 from agent.server.auth.api_keys import access, client_for, identify
 from agent.server.auth.audit import audit
+from agent.server.health import settings_or_problem
 from agent.server.http import private, private_json, security_headers, suggestions_headers
 
 _FORBIDDEN = re.compile(r'[\\/:*?"<>|\s]+')
@@ -59,7 +61,7 @@ class _Format:
     write: Callable[[FinishedAnswer], str | bytes]
     media_type: str
     kind: Disposition = "attachment"
-    policy: str = "default-src 'none'; frame-ancestors 'none'"
+    policy: Callable[[FinishedAnswer], str] = lambda _: "default-src 'none'"
 
 
 def _word(answer: FinishedAnswer) -> bytes:
@@ -80,9 +82,7 @@ _WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document
 EXPORTS: Final[Mapping[str, _Format]] = {
     "places.geojson": _Format(answer_geojson, "application/geo+json"),
     "places.gpx": _Format(answer_gpx, "application/gpx+xml"),
-    "report.html": _Format(
-        html_page, "text/html; charset=utf-8", "inline", f"{POLICY}; frame-ancestors 'none'"
-    ),
+    "report.html": _Format(html_page, "text/html; charset=utf-8", "inline", policy_of),
     "outing.ics": _Format(calendar, "text/calendar; charset=utf-8"),
     "outing.svg": _Format(pocket_map, "image/svg+xml"),
     "outing.pdf": _Format(partial(_pdf, pocket=True), "application/pdf"),
@@ -117,7 +117,7 @@ def export(name: str) -> Callable[[Request], Awaitable[Response]]:
             await audit("export", "refused", owner, status=error.status, **what)
             return _refusal(error)
         await audit("export", "accepted", owner, **what)
-        headers = private(security_headers(format.policy))
+        headers = private(security_headers(f"{format.policy(answer)}; frame-ancestors 'none'"))
         headers["Content-Disposition"] = disposition(format.kind, name, answer.question)
         content = written if isinstance(written, bytes) else written.encode("utf-8", "replace")
         return Response(content, headers=headers, media_type=format.media_type)
@@ -136,6 +136,12 @@ async def _written(format: _Format, answer: FinishedAnswer, owner: str) -> str |
         raise NoAnswer(503, "this file takes too long to write") from None
     except AgentError as error:
         raise NoAnswer(500 if error.code == EXPORT_FAILED else 404, str(error)) from None
+
+
+def photo_hosts() -> Sequence[str]:
+    """Return from where pages may load photos of places: from nowhere where they are off."""
+    settings, _ = settings_or_problem()
+    return PHOTO_HOSTS if settings and settings.place_photos else ()
 
 
 async def changes(request: Request) -> Response:
@@ -210,7 +216,7 @@ async def _answer_on(request: Request, thread: str, message_id: str | None) -> T
             memories = (values.get("turn"), values.get("previous"))
             return ThreadAnswer(
                 outcome,
-                replace(outcome.finished(), generated_at=when),
+                replace(outcome.finished(), generated_at=when, photo_hosts=photo_hosts()),
                 thread_id,
                 str(outcome.state["messages"][-1].get("id") or ""),
                 shows=_private(outcome.sources, memories),

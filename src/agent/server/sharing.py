@@ -16,12 +16,12 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from agent.core.errors import InputError, StoreFailed
-from agent.export.html import POLICY
+from agent.export.html import export_policy
 from agent.runs.shares import SharedAnswer, Shares
 from agent.runs.threads import memory_place
 from agent.server.auth.api_keys import SHARED, access, identify
 from agent.server.auth.audit import audit
-from agent.server.exports import NoAnswer, answer_of, html_of, readable_thread
+from agent.server.exports import NoAnswer, answer_of, html_of, photo_hosts, readable_thread
 from agent.server.http import json_body, private, private_json, security_headers
 from agent.texts import LANGUAGES, say
 
@@ -29,7 +29,6 @@ log = logging.getLogger(__name__)
 USUAL_DAYS: Final = 30
 MOST_DAYS: Final = 365
 _KILOBYTES = 4
-_POLICY: Final = f"{POLICY}; frame-ancestors 'none'"
 _NOT_INDEXED: Final = {"X-Robots-Tag": "noindex, nofollow", "Referrer-Policy": "no-referrer"}
 
 
@@ -115,7 +114,8 @@ async def page(request: Request) -> Response:
             return HTMLResponse(_no_page(), 503, headers=private(security_headers()))
     if found is None:
         return HTMLResponse(_no_page(), 404, headers=private(security_headers()))
-    headers = {**private(security_headers(_POLICY)), **_NOT_INDEXED}
+    policy = f"{export_policy(photo_hosts())}; frame-ancestors 'none'"
+    headers = {**private(security_headers(policy)), **_NOT_INDEXED}
     return HTMLResponse(found, headers=headers)
 
 

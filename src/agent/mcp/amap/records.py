@@ -76,7 +76,7 @@ def without_empties(value: Any, key: str = "") -> Any:
     return value
 
 
-_CATERING = "餐饮服务"
+_CATERING, _LODGING = "餐饮服务", "住宿服务"
 _ENTERED = ("风景名胜", "科教文化服务")
 """Kinds whose price is that of entry: parks, temples, sights, museums, libraries."""
 _LATIN = Linear(r"[\x20-\u024f’–]*[A-Za-z][\x20-\u024f’–]*")
@@ -412,6 +412,8 @@ class AmapReader:
             place["phone"] = phone
         if place["cost"] is not None and not _is_per_person(detail):
             place["per_head"] = False
+            if str(detail.get("type") or "").startswith(_LODGING):
+                place["per_night"] = True
         return self.records.add_place(place, keywords)
 
     def add_route(

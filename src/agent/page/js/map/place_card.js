@@ -6,7 +6,7 @@ import { navigationLinks, qrCode } from "./navigation.js";
 import {
   cost, distanceText, isOpen, mapName, rating, readableName, sourceNumbers,
 } from "./place_facts.js";
-import { isName, toldParts } from "./told_facts.js";
+import { isName, nameIn, toldParts } from "./told_facts.js";
 
 const ofPage = translator("page.place_card");
 const SHORT_HOURS = 28;
@@ -35,12 +35,14 @@ export function placeCard(
   const node = bullet ?? el("li", { value: number });
   node.classList.add("place", ...(place.mentioned ? [] : ["faint"]));
   node.dataset.placeId = place.id;
-  fill(node, button, bullet && remark(bullet, place, cited), panel);
+  const address = photos ? safeUrl(place.photo) : null;
+  fill(node, button, address && photo(address, readableName(place, language)),
+    bullet && remark(bullet, place, cited), panel);
   return {
     node,
     expand(open) {
       // Anew each time: whether it is open changes.
-      if (open) fill(panel, ...more(place, sources, photos, onSource, spoken));
+      if (open) fill(panel, more(place, sources, onSource, spoken));
       panel.hidden = !open;
       node.classList.toggle("selected", open);
       button.setAttribute("aria-expanded", String(open));
@@ -76,7 +78,7 @@ function remark(bullet, place, cited) {
     const kept = text.parentElement?.closest("a.cite, abbr");
     return kept ? (kept.localName === "a" ? "\u0001" : "\u0002").repeat(text.length) : text.data;
   });
-  const told = toldParts(signs.join(""), place, nameEnd(box, place));
+  const told = toldParts(signs.join(""), place, nameOf(box, signs.join(""), place));
   let at = 0;
   for (const text of texts) {
     const length = text.length;
@@ -91,20 +93,20 @@ function remark(bullet, place, cited) {
   if (first) first.data = first.data.replace(/^[\s,，:：;；·.。]+/u, "");
   // The card itself stands for a citation of its record that is left alone.
   const cites = /** @type {HTMLElement[]} */ ([...box.querySelectorAll("a.cite")]);
-  const isAlone = !/\p{L}/u.test(box.textContent)
+  const isAlone = !/\p{L}|\d:\d/u.test(box.textContent)
     && cites.every(({ dataset: { sourceNumber } }) => sourceNumber === String(cited));
   return isAlone ? null : box;
 }
 
 /**
- * Returns where the name at the front of a bullet ends, in characters.
- * @param {Element} box @param {Place} place
+ * Returns where the name at the front of a bullet stands.
+ * @param {Element} box @param {string} words of it @param {Place} place
  */
-function nameEnd(box, place) {
-  const words = box.textContent;
+function nameOf(box, words, place) {
   const head = box.querySelector("strong")?.textContent ?? "";
-  if (head && words.startsWith(head) && isName(head, place)) return head.length;
-  return words.startsWith(place.name) ? place.name.length : 0;
+  const [span, at] = [nameIn(words, place), words.indexOf(head)];
+  const isHead = span && head && at <= span[0] && isName(head, place);
+  return isHead ? /** @type {[number, number]} */ ([at, at + head.length]) : span;
 }
 
 /** @param {Place} place @param {Spoken} spoken */
@@ -151,21 +153,18 @@ const hours = (place, spoken) => place.hours ?? ((spoken !== "zh" && place.open_
 /**
  * @param {Place} place
  * @param {Source[]} sources
- * @param {boolean} photos
  * @param {OnSource} onSource
  * @param {Spoken} spoken
- * @returns {Child[]}
  */
-function more(place, sources, photos, onSource, spoken) {
+function more(place, sources, onSource, spoken) {
   const say = sayIn(spoken);
   /** @param {string} name the key of its text @param {Child|Child[]} content */
   const row = (name, content) => {
     const parts = [content].flat().filter(Boolean);
     return parts.length > 0 && el("div", {}, el("dt", {}, say(name)), el("dd", {}, ...parts));
   };
-  const address = photos ? safeUrl(place.photo) : null;
   const district = (spoken !== "zh" && place.district_en) || place.district;
-  const rows = [
+  return el("dl", { class: "place-rows" },
     row("demands", verdicts(place, say)),
     row("hours", hours(place, spoken)),
     row("phone", phones(place)),
@@ -174,12 +173,7 @@ function more(place, sources, photos, onSource, spoken) {
     row("navigate", navigation(place)),
     // The record's own page is where it is from, not one more way to navigate.
     row("sources", [...sourceLinks(place, sources, onSource), link(place.url,
-      say("open", { map: mapName(place, language) }), { class: "place-open" })]),
-  ].filter(Boolean);
-  return [
-    address && photo(address, place.name),
-    el("dl", { class: "place-rows" }, ...rows),
-  ];
+      say("open", { map: mapName(place, language) }), { class: "place-open" })]));
 }
 
 /**

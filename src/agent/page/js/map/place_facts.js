@@ -37,20 +37,21 @@ export function rating(place) {
 }
 
 /**
- * Tells "¥40/人", yuan per person, "¥8" where it is none, or "free"; empty where it is not known.
- * @param {Pick<Place, "cost"|"per_head">} place
+ * Tells "¥40/人", yuan per person, "¥300/晚" of a room, "¥8" where nobody knows, "free"; empty without one.
+ * @param {Pick<Place, "cost"|"per_head"|"per_night">} place
  * @param {Spoken} language
  */
 export function cost(place, language) {
   if (place.cost === null || place.cost === undefined) return "";
   if (place.cost === 0) return text("records.free", language);
-  const key = place.per_head === false ? "records.price" : "export.cost";
+  const other = place.per_night ? "records.per_night" : "records.price";
+  const key = place.per_head === false ? other : "export.cost";
   return text(key, language, { cost: general(place.cost) });
 }
 
 /**
  * Lists the facts of one line: distance, rating, price; those that are known.
- * @param {Pick<Place, "distance_m"|"distance_from"|"further"|"rating"|"cost"|"per_head">} place
+ * @param {Pick<Place, "distance_m"|"distance_from"|"further"|"rating"|"cost"|"per_head"|"per_night">} place
  * @param {Language} language
  */
 export function shortFacts(place, language) {

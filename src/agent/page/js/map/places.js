@@ -4,13 +4,12 @@ import { el, fill } from "../dom.js";
 import { language, translator } from "../i18n.js";
 import { placeCard } from "./place_card.js";
 import { credit } from "./place_facts.js";
+import { nameIn } from "./told_facts.js";
 
 /** @import { PlaceCard } from "./place_card.js" */
 
 const say = translator("page.places");
 const FEW = 3;
-/** Characters. */
-const MOST_BEFORE_NAME = 6;
 let lists = 0;
 
 /** @implements {View} */
@@ -52,8 +51,8 @@ export class PlacesView {
     if (turn.answer === this.#shown) return;
     this.#shown = turn.answer;
     const { places = [], sources = [], outing, mode, words } = turn.answer ?? {};
-    // A planned day has a table, and bullets that say why a place is not in it.
-    this.#draw(places, sources, outing ? [] : [...this.#body.querySelectorAll("li")], words ?? language);
+    const left = new Map(outing?.left_out?.map(({ place, text }) => [place, text]));
+    this.#draw(places, sources, left, words ?? language);
     this.#owner.textContent = credit(places, language, mode);
   }
 
@@ -70,10 +69,13 @@ export class PlacesView {
   }
 
   /**
-   * @param {Place[]} places @param {Source[]} sources @param {HTMLElement[]} bullets
+   * @param {Place[]} places @param {Source[]} sources
+   * @param {Map<string, string>} left why places are not in a planned day: a bullet that says so stays one
    * @param {Spoken} spoken
    */
-  #draw(places, sources, bullets, spoken) {
+  #draw(places, sources, left, spoken) {
+    const bullets = [...this.#body.querySelectorAll("li")].map((node) =>
+      ({ node, named: places.filter((place) => nameIn(node.textContent, place)) }));
     this.#cards.clear();
     this.#selected = null;
     /** @type {Place[]} */
@@ -82,7 +84,11 @@ export class PlacesView {
       const number = place.number ?? index + 1;
       const at = sources.findIndex((source) => source.id === place.source);
       const cited = at < 0 ? undefined : sources[at].number ?? at + 1;
-      const bullet = bullets.find((each) => !each.dataset.placeId && tellsOf(each, place, cited));
+      const why = left.get(place.id);
+      // It names the place first and cites its record, or can mean no other.
+      const bullet = bullets.find(({ node, named }) => !node.dataset.placeId && named.includes(place)
+        && !(why && node.textContent.includes(why))
+        && (node.querySelector(`a.cite[data-source-number="${cited}"]`) || isNamedAlone(node, named)))?.node;
       const id = `${this.#prefix}-${number}`;
       const shown = { place, number, cited, sources, photos: this.#photos, id, bullet, spoken };
       this.#cards.set(place.id, placeCard(shown, {
@@ -130,19 +136,9 @@ export class PlacesView {
   }
 }
 
-/**
- * Tells whether a bullet is about a place: it begins with the name, without its branch, or the English one,
- * and cites its record.
- * @param {Element} bullet
- * @param {Place} place
- * @param {number|undefined} cited
- */
-function tellsOf(bullet, { name, name_en: english }, cited) {
-  const begins = [name.replace(/[(（].*/u, ""), english].filter((each) => each !== undefined)
-    .map((each) => bullet.textContent.indexOf(each)).filter((index) => index >= 0);
-  const at = Math.min(...begins);
-  const isCited = bullet.querySelector(`a.cite[data-source-number="${cited}"]`) !== null;
-  return at <= MOST_BEFORE_NAME && isCited;
+/** Tells whether words name one place and go on. @param {Element} bullet @param {Place[]} named */
+function isNamedAlone({ textContent: words }, [place, ...others]) {
+  return !others.length && !/[\p{L}\d]/u.test(words[nameIn(words, place)?.[1] ?? 0] ?? "");
 }
 
 /** @param {Element} node */

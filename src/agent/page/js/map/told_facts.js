@@ -15,24 +15,27 @@ const HOURS = /\d?\d:\d\d\s?[-–~]\s?(?:次日)?\d?\d:\d\d/gu;
 const OWN_WORDS = /\p{L}\s?[(（]\s?[)）]/u;
 /** Beyond these a clause says more than the fact: letters of Chinese, words of others. */
 const MOST_LETTERS = 8, MOST_WORDS = 4;
+/** Characters before a bullet's name, and such as tell when one is there. */
+const MOST_BEFORE = 6, MOST_TIME = 24;
 const ALIAS = /^\s?[(（]((?:[^()（）]|[(（][^()（）]{1,60}[)）]){1,80})[)）]/u;
 const NAME_END = /^[\s,，:：;；·—–-]+/u;
 
 /**
- * Returns the parts of a bullet's text that its card says: its name at the front, and clauses of nothing but
- * distance, rating, price or hours as the record has them.
+ * Returns the parts of a bullet's text that its card says: its name, what only counts it before, and clauses
+ * of nothing but distance, rating, price or hours as the record has them.
  * @param {string} text in which each character of a citation is U+0001, and of a sign U+0002
  * @param {Place} place
- * @param {number} name where the name at the front ends; 0 where there is none
+ * @param {[number, number]|null} name where it stands, which is at the front
  * @returns {[number, number][]} from the front
  */
 export function toldParts(text, place, name) {
+  const [from, to] = name ?? [0, 0];
   // The name in the other language may stand behind, in brackets.
-  const alias = name ? ALIAS.exec(text.slice(name)) : null;
-  const end = name + (alias && isName(alias[1], place) ? alias[0].length : 0);
+  const alias = to ? ALIAS.exec(text.slice(to)) : null;
+  const end = to + (alias && isName(alias[1], place) ? alias[0].length : 0);
   const begin = end + (end && (NAME_END.exec(text.slice(end))?.[0].length ?? 0));
   /** @type {[number, number][]} */
-  const parts = begin ? [[0, begin]] : [];
+  const parts = begin ? [[/\p{L}|\d:\d/u.test(text.slice(0, from)) ? from : 0, begin]] : [];
   const ends = [...text.matchAll(BETWEEN)].filter(({ index }) => index >= begin)
     .map((found) => [found.index, found.index + found[0].length]);
   let at = begin, last = begin, hasWords = false;
@@ -77,10 +80,26 @@ function isTold(clause, place) {
 /** @param {string} hours */
 const plain = (hours) => hours.replace(/[–~]/gu, "-").replaceAll(" ", "");
 
+/**
+ * Returns where a bullet names its place at the front: after a time, or next to nothing; null elsewhere.
+ * @param {string} text @param {Place} place @returns {[number, number]|null}
+ */
+export function nameIn(text, { name, name_en: english }) {
+  const base = name.replace(/[(（].*/u, "");
+  const found = [name, base, english].flatMap((each) => {
+    const at = each ? text.indexOf(each) : -1;
+    const isFront = at <= MOST_BEFORE || (at <= MOST_TIME && !/\p{L}/u.test(text.slice(0, at)));
+    /** @type {[number, number][]} */
+    const spans = each && at >= 0 && isFront ? [[at, at + each.length]] : [];
+    return spans;
+  });
+  return found.reduce((one, each) => (one && one[0] <= each[0] ? one : each), found[0] ?? null);
+}
+
 /** Tells whether words are a place's name and nothing else. @param {string} words @param {Place} place */
 export function isName(words, { name, name_en: english = "", name_pinyin: sound = "" }) {
   const base = name.replace(/[(（].*/u, "");
-  const known = new Set(`${english} ${sound}`.toLowerCase().match(/[\p{L}\d]+/gu) ?? []);
+  const known = new Set(`${name} ${english} ${sound}`.toLowerCase().match(/[\p{L}\d]+/gu) ?? []);
   const rest = words.replace(name, "").replace(base, "").replace(/[(（][^)）]*[)）]/gu, "");
   const left = rest.toLowerCase().match(/[\p{L}\d]+/gu) ?? [];
   return words.trim() !== "" && left.every((word) => known.has(word));
