@@ -184,6 +184,45 @@ async def test_lines_of_the_review_that_no_edit_settles_are_asked_for_once_more(
     }  # fmt: skip
 
 
+async def test_what_an_edit_changes_and_another_place_still_tells_is_asked_for_once_more() -> None:
+    draft = f"# 报告\n\n{RIGHT}[^t0-0]。总价48000美元。\n\n## 结论\n\n按48,000美元签约。"
+
+    def own(turn: ModelTurn) -> ModelReply:
+        names = [line.split()[0] for line in lines(turn.user, "statements")]
+        return ModelReply(json={"rulings": [{"r": f"{name} o"} for name in names]})
+
+    def mends(turn: ModelTurn) -> ModelReply:
+        said = "按52000美元签约。" if block(turn.user, "edits_so_far") else "总价52000美元。"
+        name = "3" if block(turn.user, "edits_so_far") else "2"
+        return ModelReply(json={"edits": [{"id": name, "text": said}]})
+
+    async with lab_of(draft, claim_check=own, revise=mends) as lab:
+        state = await lab.ask(ZH)
+        _, second = lab.llm.asked(PHASE)
+    [line] = block(second.user, "review").splitlines()
+    assert line.startswith(
+        "a1 3 tells 48,000美元, as 2 did" if "48,000美元, as" in line else "a1 3 tells 48000美元"
+    )
+    text = str(answer_of(state).text)
+    assert "48" not in text.split("##")[1].split("签约")[0]
+    assert told(state)["checks"]["revision"]["open"] == 0
+
+
+async def test_a_place_that_still_disagrees_with_an_edit_is_judged_again() -> None:
+    draft = f"# 报告\n\n{RIGHT}[^t0-0]。总价48000美元。\n\n## 结论\n\n按48000美元签约。"
+
+    def own(turn: ModelTurn) -> ModelReply:
+        names = [line.split()[0] for line in lines(turn.user, "statements")]
+        return ModelReply(json={"rulings": [{"r": f"{name} o"} for name in names]})
+
+    once = edits(("2", "总价52000美元。"))
+    async with lab_of(draft, claim_check=own, revise=once) as lab:
+        state = await lab.ask(ZH)
+        asked = [line for line in judged(lab) if "按48000美元签约" in line]
+    assert len(asked) == 2
+    assert told(state)["checks"]["revision"]["open"] == 1
+
+
 async def test_a_revision_without_edits_leaves_the_draft_as_it_is() -> None:
     async with lab_of(f"# 报告\n\n{RIGHT}[^t0-0]。", revise=edits()) as lab:
         state = await lab.ask(ZH)

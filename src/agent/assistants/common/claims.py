@@ -285,8 +285,8 @@ class ClaimCheck:
     async def revise(self, anew: Revised) -> None:
         """Take up a revised text: what is known of its statements is asked no more.
 
-        Asked again are those at the places that are new, those that failed, and, with the words
-        before it, a statement that refers back to a new one or to one that is gone.
+        Asked again are those at the places that are new, those that failed or are doubtful now,
+        and, with the words before it, what refers back to a new one or to one that is gone.
         """
         text, gone = anew.text, anew.gone
         failed = {
@@ -303,7 +303,7 @@ class ClaimCheck:
         ]
         self._leaning = {one.key for one, behind in zip(found, is_behind, strict=True) if behind}
         fresh = {one.key for one, is_it in zip(found, is_new, strict=True) if is_it}
-        forgotten = failed | fresh | self._leaning
+        forgotten = failed | fresh | self._leaning | {*anew.doubtful}
         if (evidence := await self.evidence) is not None:
             self._wrong = [*anew.wrong, *wrong_figures(self.outcomes, evidence)]
         self._outdated = await compute(

@@ -8,7 +8,7 @@ judged again; what fails after all this is marked.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, chain
 from typing import Protocol, Self, TypeVar
@@ -27,9 +27,16 @@ from agent.core.processor import compute, lazy_property
 from agent.core.progress import SECONDS_BETWEEN_SIGNS, Emit, ProgressEvent, event
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import ids_in, inert
+from agent.evidence.claims.agreement import (
+    LeftBehind,
+    left_behind,
+    taken_out,
+    told_elsewhere,
+)
 from agent.evidence.claims.corrected import left_out_for_want
 from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.revision import (
+    AskedPart,
     Look,
     Review,
     ReviewLine,
@@ -44,7 +51,7 @@ from agent.evidence.claims.revision import (
     wrong_day_lines,
 )
 from agent.evidence.claims.rewording import passages_of
-from agent.evidence.claims.statements import Statement, headings
+from agent.evidence.claims.statements import Key, Statement, headings
 from agent.evidence.language import sentence_spans
 from agent.evidence.types import Place, Route, Source
 from agent.prompts import Raw, render
@@ -225,6 +232,7 @@ class _Rounds:
             lambda: replace(
                 applied(claims.text, revising.places, revision, self._clean, claims.cites),
                 wrong=corrections(revision, claims.statements, claims.outcomes, evidence),
+                doubtful=revising.doubtful,
             ),
             otherwise=lambda: None,
         )
@@ -269,6 +277,12 @@ class _Revising:
     looked: str = ""
     review: Sequence[ReviewLine] = ()
     """What its reader would miss in the text; later what of it nobody has settled."""
+    answered: Sequence[AskedPart] = ()
+    """The parts of the question that the draft answers."""
+    behind: Sequence[ReviewLine] = ()
+    """Where an edit left the text at odds with itself."""
+    doubtful: Collection[Key] = ()
+    """Statements that still tell what edits have changed elsewhere."""
 
     async def is_right(self) -> bool:
         """Read the text as its reader will; return whether neither that nor the check found fault.
@@ -278,7 +292,14 @@ class _Revising:
         reply = await self._reply(Review, REVIEW)
         if reply is None or not (reply.parts or reply.findings):
             return False
-        self.review = _within(reply.lines(self.places), _REVIEWED)
+        self.answered = [part for part in reply.parts if part.at and not part.lacks]
+        statements = self.claims.statements
+
+        def lines() -> list[ReviewLine]:
+            every = reply.lines(self.places)
+            return [line.told_in(told_elsewhere(line.text, line.at, statements)) for line in every]
+
+        self.review = _within(await compute(lines, otherwise=list[ReviewLine]), _REVIEWED)
         return not (self.review or self.faults)
 
     async def asked_for(self) -> Revision:
@@ -296,10 +317,46 @@ class _Revising:
                 await self._look(wanted)
                 continue
             self.review = revision.leaves(self.review)
-            if is_last or not self.review:
+            if is_last:
+                break
+            self.behind = await self._disagreeing(revision)
+            self.review = [*self.review, *self.behind]
+            if not self.review:
                 break
             is_last = True
+        await self._doubt(revision)
         return revision
+
+    async def _disagreeing(self, revision: Revision) -> list[ReviewLine]:
+        """Return a line for each statement that a revision leaves behind, and each answer it takes.
+
+        They are mended by the same revision, or passed.
+        """
+        claims = self.claims
+
+        def lines() -> list[tuple[str, list[str]]]:
+            behind = left_behind(revision, claims.statements, claims.outcomes)
+            gone = taken_out(revision, [part.at for part in self.answered])
+            parts = [self.answered[place] for place in gone]
+            return [
+                *((str(one), [one.name]) for one in behind),
+                *((f"asked: {part.asked}: no statement answers it any more", []) for part in parts),
+            ]
+
+        found = await compute(lines, otherwise=list[tuple[str, list[str]]])
+        return [ReviewLine(f"a{n}", text, at) for n, (text, at) in enumerate(found, 1)]
+
+    async def _doubt(self, revision: Revision) -> None:
+        """Note which statements still disagree with an edit, but for those that were passed."""
+        claims = self.claims
+        behind = await compute(
+            lambda: left_behind(revision, claims.statements, claims.outcomes),
+            otherwise=list[LeftBehind],
+        )
+        passed = {one.line for one in revision.passed if one.why}
+        fine = {at for line in self.behind if line.name in passed for at in line.at}
+        names = {one.name for one in behind} - fine
+        self.doubtful = {one.key for one in claims.statements if one.name in names}
 
     async def _reply(
         self, schema: type[Reply], phase: str, sofar: Revision | None = None

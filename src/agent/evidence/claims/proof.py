@@ -413,6 +413,11 @@ _NAME = re.compile(rf"(?<![.!?]\s)(?<!^)\b{_WORD}(?:\ {_WORD})+|[“\"《「][^�
 _LONGER = 40
 
 
+def names_in(text: str) -> list[str]:
+    """Return the names in a text that can be told by their letters, folded."""
+    return [fold(name).strip('“"《「') for name in _NAME.findall(text)]
+
+
 def is_sound_fix(
     fix: str, statement: Statement, passages: Sequence[Passage], worked_out: str = ""
 ) -> bool:
@@ -431,7 +436,7 @@ def is_sound_fix(
     if any(not any(_says(other, one) for other in have) for one in stated):
         return False
     folded = fold(allowed)
-    strange = (name for name in _NAME.findall(words) if fold(name).strip('“"《「') not in folded)
+    strange = (name for name in names_in(words) if name not in folded)
     return len(words) <= 2 * len(statement.plain) + _LONGER and not any(strange)
 
 

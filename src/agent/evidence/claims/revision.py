@@ -6,7 +6,7 @@ stand elsewhere, too, is new all the same.
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from string import ascii_lowercase
@@ -26,6 +26,7 @@ from agent.evidence.claims.statements import (
     ITEM,
     MARKED,
     NAMING,
+    Key,
     Notation,
     Splitter,
     Statement,
@@ -110,6 +111,11 @@ class ReviewLine:
     text: str
     at: Sequence[str] = ()
 
+    def told_in(self, others: Sequence[str]) -> "ReviewLine":
+        """Return it with the other statements that tell a figure of it."""
+        more = f" (its figure is told in {', '.join(others)} too)" if others else ""
+        return replace(self, text=f"{self.text}{more}")
+
     def __str__(self) -> str:
         return f"{self.name} {self.text}"
 
@@ -167,13 +173,13 @@ class Review(BaseModel):
         ]
 
 
-def _row(statement: Statement) -> str:
+def row_name(statement: Statement) -> str:
     """Return the name of a cell's row: `7` of `7b`."""
     return statement.name.rstrip(ascii_lowercase)
 
 
 def _names_of(statements: Iterable[Statement]) -> set[str]:
-    return {name for one in statements for name in (one.name, _row(one))}
+    return {name for one in statements for name in (one.name, row_name(one))}
 
 
 def _at(names: Sequence[str]) -> str:
@@ -249,6 +255,8 @@ class Revised:
     """Where statements were taken out."""
     wrong: Sequence[WrongFigure] = ()
     """Figures that were corrected."""
+    doubtful: Collection[Key] = ()
+    """Statements that tell what was changed elsewhere."""
 
 
 def numbered_draft(
@@ -317,7 +325,7 @@ def wrong_day_lines(
     Nobody judges these: they are no statements.
     """
     named = {one.name: one.plain for one in headings}
-    named |= {_row(one): one.row for one in statements if one.row}
+    named |= {row_name(one): one.row for one in statements if one.row}
     lines = list[str]()
     for name, words in named.items():
         wrong = (told for told, _ in wrong_days(words, evidence))
@@ -415,7 +423,7 @@ def applied(
     """
     by_name = {statement.name: statement for statement in reversed(statements)}
     of_cells = (one for one in reversed(statements) if one.kind == "cell")
-    rows = {_row(cell): cell for cell in of_cells}
+    rows = {row_name(cell): cell for cell in of_cells}
     changes = list[_Change]()
     for edit in revision.edits:
         if statement := by_name.get(edit.id):

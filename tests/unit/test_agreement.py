@@ -1,0 +1,46 @@
+"""After edits a text agrees with itself: what still tells the old figure, day or name is found."""
+
+from agent.evidence.claims.agreement import left_behind, taken_out, told_elsewhere
+from agent.evidence.claims.outcomes import Outcome
+from agent.evidence.claims.passages import Passage
+from agent.evidence.claims.revision import Edit, Insert, Revision
+from agent.evidence.claims.statements import MARKED, statements
+from tests.support.rows import by_examples
+
+TEXT = "Rent is 40,000 € a year [^w0-0]. In all it is 40,000 €. So take it.\n"
+
+
+@by_examples
+def test_what_an_edit_changes_is_found_wherever_else_it_is_told(
+    draft: str, edits: dict[str, str], left: list[str]
+) -> None:
+    found = statements(draft, MARKED)
+    revision = Revision(edits=[Edit(id=name, text=text) for name, text in edits.items()])
+    behind = left_behind(revision, found, [Outcome("own")] * len(found))
+    assert [one.name for one in behind] == left
+
+
+def test_what_its_own_passages_have_stays_right_whatever_became_of_another() -> None:
+    found = statements(TEXT, MARKED)
+    passage = Passage("1.1", "w0-0", "The rent is 40,000 €.")
+    outcomes = [Outcome("supported", passages=(passage,)), Outcome("own"), Outcome("own")]
+
+    def left(name: str) -> list[str]:
+        edits = Revision(edits=[Edit(id=name, text="It is 44,000 €.")])
+        return [one.name for one in left_behind(edits, found, outcomes)]
+
+    assert left("1") == ["2"]
+    assert left("2") == []
+
+
+def test_a_line_on_a_statement_names_the_others_that_tell_its_figure() -> None:
+    found = statements(TEXT, MARKED)
+    assert told_elsewhere("40,000 € lacks the deposit: 41,000 €", ["2"], found) == ["1"]
+    assert told_elsewhere("lacks the deposit: 41,000 €", ["2"], found) == []
+
+
+def test_an_answer_is_taken_out_where_all_that_answers_goes_and_nothing_comes_for_it() -> None:
+    out = Revision(edits=[Edit(id="1", text=""), Edit(id="2", text="So.")])
+    assert taken_out(out, [["1"], ["1", "2"], [], ["3"]]) == [0]
+    again = Revision(edits=out.edits, inserts=[Insert(after="1", text="As it was.")])
+    assert taken_out(again, [["1"]]) == []
