@@ -78,7 +78,10 @@ class Configuration(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     NODES: ClassVar[Mapping[str, Sequence[str]]] = {}
-    """An assistant's settings by its nodes that read them; Studio shows them there."""
+    """The nodes of an assistant that read a setting, where Studio shows it.
+
+    Those that every node reads (`OF_A_RUN`) hang on none.
+    """
 
     # Models.
     query_generator_model: str = Field(
@@ -312,6 +315,37 @@ OF_SOME = frozenset({
     "max_page_reads", "max_parallel_reads",
 })  # fmt: skip
 """The settings that not every assistant reads."""
+OF_A_RUN = frozenset({
+    "answer_language", "context_token_limit", "max_searches", "max_model_calls", "max_map_calls",
+    "max_run_tokens", "max_run_dollars", "max_run_seconds",
+})  # fmt: skip
+"""The settings that no node of its own reads: they are those of a whole run."""
+
+
+def at_nodes(
+    own: Mapping[str, Sequence[str]],
+    *,
+    begin: str,
+    search: Sequence[str],
+    maps: Sequence[str],
+    write: str,
+) -> Mapping[str, Sequence[str]]:
+    """Return an assistant's settings with the nodes of those that all assistants read alike."""
+    at_begin = ("collections", "sources")
+    of_search = ("web_search", "search_since", "search_sites")
+    of_maps = ("geo_routing", "map_details", "map_more_details")
+    at_end = (
+        "answer_model", "judge_model", "claim_check", "claim_seconds", "resolve_links",
+        "own_token_limit", "max_previous_bytes",
+    )  # fmt: skip
+    return {
+        "review_plan": ("review_plan",),
+        **dict.fromkeys(at_begin, (begin,)),
+        **dict.fromkeys(of_search, search),
+        **dict.fromkeys(of_maps, maps),
+        **dict.fromkeys(at_end, (write,)),
+        **own,
+    }
 
 
 def _check_day(value: str) -> None:

@@ -19,7 +19,7 @@ from langgraph.stream import CustomTransformer
 from agent.assistants.common.review_plan import review_plan
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.turn import ResearchGraph
-from agent.configuration import Configuration
+from agent.configuration import Configuration, at_nodes
 from agent.nodes.amap_research import amap_research
 from agent.nodes.document_research import document_research
 from agent.nodes.finalize_answer import finalize_answer
@@ -48,26 +48,25 @@ CLOSING = ["plan_outing", "finalize_answer"]
 class AgentConfiguration(Configuration):
     """Hold the knobs, and which node reads which."""
 
-    NODES: ClassVar = {
-        "query_generator_model": ("generate_query",),
-        "research_model": ("web_research", "amap_research", "document_research"),
-        "reflection_model": ("reflection",),
-        "answer_model": ("finalize_answer",),
-        "judge_model": ("finalize_answer",),
-        "web_search": ("web_research",),
-        "map_keywords": ("amap_research",),
-        "map_details": ("amap_research",),
-        "map_more_details": ("amap_research",),
-        "map_rounds": ("amap_research",),
-        "review_plan": ("review_plan",),
-        "number_of_initial_queries": ("generate_query",),
-        "max_research_loops": ("reflection",),
-        "max_follow_up_queries": ("reflection",),
-        "outing": ("plan_outing",),
-        "early_answer": ("finalize_answer",),
-        "claim_check": ("finalize_answer",),
-        "claim_seconds": ("finalize_answer",),
-    }
+    NODES: ClassVar = at_nodes(
+        {
+            "query_generator_model": ("generate_query",),
+            "research_model": ("web_research", "amap_research", "document_research"),
+            "reflection_model": ("reflection", "finalize_answer"),
+            "geo_routing": ("generate_query", "reflection"),
+            "map_keywords": ("amap_research",),
+            "map_rounds": ("amap_research",),
+            "number_of_initial_queries": ("generate_query",),
+            "max_research_loops": ("reflection",),
+            "max_follow_up_queries": ("reflection",),
+            "outing": ("plan_outing",),
+            "early_answer": ("finalize_answer",),
+        },
+        begin="generate_query",
+        search=("web_research",),
+        maps=("amap_research",),
+        write="finalize_answer",
+    )
 
 
 def build_graph(get_services: GetServices = process_services) -> AgentGraph:

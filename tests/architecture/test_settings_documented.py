@@ -2,6 +2,7 @@
 
 import importlib
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from agent.assistants.registry import ASSISTANTS
-from agent.configuration import OF_SOME, Configuration
+from agent.configuration import OF_A_RUN, OF_SOME, Configuration
 from agent.settings import Settings
 from tests.architecture.environment import variables_read
 from tests.architecture.tree import ROOT
@@ -96,11 +97,36 @@ def test_a_form_has_an_assistant_s_own_settings_at_nodes_that_exist(assistant: s
     graph = getattr(importlib.import_module(module), name)
     shown = graph.get_context_jsonschema()["properties"]
     assert all({"title", "description", "default"} <= field.keys() for field in shown.values())
-    for setting, field in shown.items():
-        assert set(field.get("langgraph_nodes", ())) <= set(graph.builder.nodes), setting
+    nodes = {setting: set(field.get("langgraph_nodes", ())) for setting, field in shown.items()}
+    assert all(at <= set(graph.builder.nodes) for at in nodes.values())
+    assert {setting for setting, at in nodes.items() if not at} == OF_A_RUN
     own = {setting for setting in OF_SOME if assistant in readers(setting)}
     assert shown.keys() & OF_SOME == own
     assert shown.keys() - OF_SOME == Configuration.model_fields.keys() - OF_SOME
+
+
+@pytest.mark.parametrize("assistant", ASSISTANTS)
+def test_what_an_assistant_s_form_shows_is_read_by_its_code(assistant: str) -> None:
+    code = "\n".join(path.read_text("utf-8") for path in modules_of(assistant))
+    module, _, name = ASSISTANTS[assistant].partition(":")
+    shown = getattr(importlib.import_module(module), name).get_context_jsonschema()["properties"]
+    assert [each for each in shown if not re.search(rf"\.{each}\b", code)] == []
+
+
+def modules_of(assistant: str) -> set[Path]:
+    """The files of an assistant's room, and those that these import of what assistants share."""
+    found = set((ROOT / "src/agent" / ROOMS[assistant]).glob("*.py"))
+    waiting = [*found]
+    while waiting:
+        text = waiting.pop().read_text("utf-8")
+        for name in re.findall(
+            r"^from agent\.((?:assistants\.common|search)\.\w+) import", text, re.M
+        ):
+            path = ROOT / f"src/agent/{name.replace('.', '/')}.py"
+            if path not in found:
+                found.add(path)
+                waiting.append(path)
+    return found
 
 
 def test_each_setting_is_in_a_form_and_taken_by_every_assistant() -> None:

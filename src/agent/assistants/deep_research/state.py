@@ -23,6 +23,7 @@ from agent.configuration import (
     RunSeconds,
     RunTokens,
     Searches,
+    at_nodes,
 )
 from agent.core.budget import Usage
 from agent.state import (
@@ -38,22 +39,24 @@ from agent.state import (
 class DeepConfiguration(Configuration):
     """Hold the same knobs with the limits that long research needs."""
 
-    NODES: ClassVar = {
-        "query_generator_model": ("begin",),
-        "research_model": ("explore", "act", "compress_topic", "write_report"),
-        "reflection_model": ("review_notes",),
-        "answer_model": ("explore", "write_report"),
-        "lead_model": ("explore",),
-        "claim_check": ("write_report",),
-        "judge_model": ("write_report",),
-        "claim_seconds": ("write_report",),
-        "review_plan": ("review_plan",),
-        "max_topics": ("begin", "explore"),
-        "max_exploration_rounds": ("explore",),
-        "small_topic_tokens": ("compress_topic",),
-        "max_page_reads": ("act",),
-        "max_parallel_reads": ("act", "compress_topic"),
-    }
+    NODES: ClassVar = at_nodes(
+        {
+            "query_generator_model": ("begin",),
+            "research_model": ("explore", "act", "compress_topic", "write_report"),
+            "reflection_model": ("review_notes", "write_report"),
+            "answer_model": ("explore", "write_report"),
+            "lead_model": ("explore",),
+            "max_topics": ("begin", "explore"),
+            "max_exploration_rounds": ("explore",),
+            "small_topic_tokens": ("compress_topic",),
+            "max_page_reads": ("act",),
+            "max_parallel_reads": ("act", "compress_topic"),
+        },
+        begin="begin",
+        search=("act",),
+        maps=("act",),
+        write="write_report",
+    )
     context_token_limit: ContextTokens = 80_000
     max_page_reads: PageReads = 60
     max_parallel_reads: ParallelReads = 12

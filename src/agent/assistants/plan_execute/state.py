@@ -10,7 +10,15 @@ from langgraph.runtime import Runtime
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from agent.configuration import Configuration, MapCalls, ModelCalls, RunSeconds, RunTokens, Searches
+from agent.configuration import (
+    Configuration,
+    MapCalls,
+    ModelCalls,
+    RunSeconds,
+    RunTokens,
+    Searches,
+    at_nodes,
+)
 from agent.search.documents import Document
 from agent.state import (
     NOTHING_GATHERED,
@@ -30,26 +38,28 @@ TaskStatus = Literal["done", "empty", "failed", "skipped"]
 class PlanConfiguration(Configuration):
     """Hold the same knobs with the limits that a dossier needs."""
 
-    NODES: ClassVar = {
-        "query_generator_model": ("plan", "execute", "search_info"),
-        "research_model": ("execute", "search_info"),
-        "answer_model": ("write_dossier",),
-        "claim_check": ("write_dossier",),
-        "judge_model": ("write_dossier",),
-        "claim_seconds": ("write_dossier",),
-        "review_plan": ("review_plan",),
-        "plan_mode": ("plan",),
-        "max_tasks": ("plan",),
-        "max_executors": ("execute",),
-        "max_executor_rounds": ("execute",),
-        "max_downloads": ("execute",),
-        "max_task_pages": ("search_info",),
-        "rerank_sources": ("execute",),
-        "rerank_top_n": ("execute",),
-        "rerank_threshold": ("execute", "search_info"),
-        "max_passages": ("search_info",),
-        "max_parallel_reads": ("search_info",),
-    }
+    NODES: ClassVar = at_nodes(
+        {
+            "query_generator_model": ("plan", "execute", "search_info"),
+            "research_model": ("execute", "search_info"),
+            "reflection_model": ("write_dossier",),
+            "plan_mode": ("plan",),
+            "max_tasks": ("plan",),
+            "max_executors": ("execute",),
+            "max_executor_rounds": ("execute",),
+            "max_downloads": ("execute",),
+            "max_task_pages": ("search_info",),
+            "rerank_sources": ("execute",),
+            "rerank_top_n": ("execute",),
+            "rerank_threshold": ("execute", "search_info"),
+            "max_passages": ("search_info",),
+            "max_parallel_reads": ("search_info",),
+        },
+        begin="plan",
+        search=("execute",),
+        maps=("execute",),
+        write="write_dossier",
+    )
     max_searches: Annotated[Searches, Field(description="Executed searches per run.")] = 150
     max_model_calls: ModelCalls = 120
     max_map_calls: MapCalls = 30

@@ -15,7 +15,15 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from agent.assistants.common.toolbox import ToolKind
-from agent.configuration import Configuration, MapCalls, ModelCalls, RunSeconds, RunTokens, Searches
+from agent.configuration import (
+    Configuration,
+    MapCalls,
+    ModelCalls,
+    RunSeconds,
+    RunTokens,
+    Searches,
+    at_nodes,
+)
 from agent.state import (
     NOTHING_GATHERED,
     AgentInput,
@@ -37,19 +45,24 @@ AnswerOutcome = Literal["answer", "premise_false", "not_found"]
 class TeamConfiguration(Configuration):
     """Hold the same knobs with the limits that a discussion needs."""
 
-    NODES: ClassVar = {
-        "query_generator_model": ("analyze", "group_chat", "format_answer"),
-        "research_model": ("analyze", "group_chat", "use_tools"),
-        "reflection_model": ("group_chat", "synthesize"),
-        "answer_model": ("group_chat", "synthesize", "format_answer"),
-        "review_plan": ("review_plan",),
-        "max_group_chat_rounds": ("group_chat",),
-        "max_tool_rounds": ("group_chat",),
-        "chat_engine": ("group_chat",),
-        "chair": ("group_chat",),
-        "max_page_reads": ("use_tools",),
-        "max_parallel_reads": ("use_tools",),
-    }
+    NODES: ClassVar = at_nodes(
+        {
+            "query_generator_model": ("analyze", "group_chat", "format_answer"),
+            "research_model": ("analyze", "group_chat", "use_tools"),
+            "reflection_model": ("group_chat", "synthesize"),
+            "answer_model": ("group_chat", "synthesize", "format_answer"),
+            "max_group_chat_rounds": ("group_chat",),
+            "max_tool_rounds": ("group_chat",),
+            "chat_engine": ("group_chat",),
+            "chair": ("group_chat",),
+            "max_page_reads": ("use_tools",),
+            "max_parallel_reads": ("use_tools",),
+        },
+        begin="analyze",
+        search=("use_tools",),
+        maps=("use_tools",),
+        write="format_answer",
+    )
     max_searches: Searches = 60
     max_model_calls: ModelCalls = 120
     max_map_calls: MapCalls = 40
