@@ -11,7 +11,7 @@ import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
-from agent.sample.services.loopback import serve
+from agent.sample.services.loopback import serve_in_thread
 from tests.conformance.paid_calls import PaidModel
 from tests.support.cluster import Instance, aegra_python_fixture, cluster
 from tests.support.command_line import CANARY
@@ -65,7 +65,7 @@ def served_fixture(
 ) -> Iterator[Served]:
     """The engine's server, for all tests."""
     folder, model = tmp_path_factory.mktemp(engine), PaidModel()
-    with serve(model.app) as running:
+    with serve_in_thread(model.app) as running:
         model_keys = {"GEMINI_API_KEY": CANARY, "GOOGLE_GEMINI_BASE_URL": running.url}
         env = {**KEYS, "TANLU_SHARING": "on", **model_keys}
         if engine == "dev":

@@ -9,7 +9,7 @@ import pytest
 from agent.core.calls import Calls
 from agent.core.strings import valid_json
 from agent.sample.model.request import FunctionCall, ModelReply
-from agent.sample.services.loopback import Service, serve
+from agent.sample.services.loopback import Service, serve_in_thread
 from agent.search.http import SearchHttp
 from tests.support.gemini_client import LITE, Plan
 from tests.support.library_bench import SourceBench, running_source_fixture, source_fixture
@@ -48,7 +48,7 @@ async def test_an_address_with_half_a_character_is_a_usable_address() -> None:
     row = {"url": "https://ok.example/\ud800", "title": "t", "content": "c"}
     standin, http = TavilyService(key=KEY), SearchHttp(timeout=60)
     standin.fail("status", status=200, body={"results": [row]})
-    with serve(standin.app) as server:
+    with serve_in_thread(standin.app) as server:
         running = Bench("tavily", standin, server.url, http)
         found = await running.provider().search("故宫", meter=search_meter())
     await http.aclose()

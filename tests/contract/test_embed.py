@@ -16,7 +16,7 @@ from agent.core.errors import (
     RateLimited,
 )
 from agent.knowledge.embeddings import build_embedder, parse_choice
-from agent.sample.services.loopback import serve
+from agent.sample.services.loopback import serve_in_thread
 from agent.settings import Settings
 from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.ranking_bench import (
@@ -197,7 +197,7 @@ async def test_gemini_is_told_queries_from_documents_the_way_the_model_wants_it(
     model: str, typed: bool
 ) -> None:
     service = GeminiService(Scripted(), key=KEY)
-    with serve(service.app) as server:
+    with serve_in_thread(service.app) as server:
         given = embed_settings("google", server.url)
         given["embedding_model"] = f"google:gemini-embedding-{model}"
         embedder = build_embedder(Settings(**given), Calls())
@@ -219,7 +219,7 @@ async def test_gemini_is_told_queries_from_documents_the_way_the_model_wants_it(
 
 async def test_a_service_that_takes_few_texts_at_once_is_learnt() -> None:
     service = RankingService(inputs=10)
-    with serve(service.app) as server:
+    with serve_in_thread(service.app) as server:
         given = {"embedding_model": "openai:text-embedding-v4"}
         settings = Settings(**given, embedding_base_url=f"{server.url}/v1")
         embedder = build_embedder(settings, Calls())
@@ -234,7 +234,7 @@ async def test_a_service_that_takes_few_texts_at_once_is_learnt() -> None:
 
 async def test_the_key_of_one_address_is_not_sent_to_another() -> None:
     service = RankingService()
-    with serve(service.app) as server:
+    with serve_in_thread(service.app) as server:
         settings = Settings(
             embedding_model="openai:any",
             openai_api_key=KEY,

@@ -11,7 +11,7 @@ import pytest
 
 from agent import __version__
 from agent.core.errors import ProviderError, ProviderRefused, ProviderUnavailable, RateLimited
-from agent.sample.services.loopback import serve
+from agent.sample.services.loopback import serve_in_thread
 from agent.sample.services.search import KEY as WEB_KEY
 from agent.search.http import SearchHttp
 from agent.search.rules import SearchRules
@@ -33,7 +33,7 @@ async def http() -> AsyncIterator[SearchHttp]:
 @contextmanager
 def bench(name: str, http: SearchHttp, service: Any = None) -> Iterator[SourceBench]:
     service = service or build(name)
-    with serve(service.app) as server:
+    with serve_in_thread(service.app) as server:
         yield SourceBench(name, service, server.url, http)
 
 
@@ -264,7 +264,10 @@ async def test_an_empty_list_of_companies_is_a_malformed_reply(http: SearchHttp)
 
 
 async def test_the_web_is_tavily_or_whoever_else_is_configured(http: SearchHttp) -> None:
-    with serve(TavilyService().app) as tavily, serve(BochaService().app) as bocha:
+    with (
+        serve_in_thread(TavilyService().app) as tavily,
+        serve_in_thread(BochaService().app) as bocha,
+    ):
         both = {
             "tavily_api_key": WEB_KEY, "tavily_base_url": tavily.url,
             "bocha_api_key": WEB_KEY, "bocha_base_url": bocha.url,

@@ -12,7 +12,7 @@ from agent.core.calls import Calls
 from agent.core.errors import ProviderError, ProviderUnavailable
 from agent.models.client import ModelClient
 from agent.models.errors import PromptTooLong
-from agent.sample.services.loopback import Service, serve
+from agent.sample.services.loopback import Service, serve_in_thread
 from agent.settings import Settings
 from tests.support.scripted import ASK, KEY, meter
 from tests.support.standin import Standin
@@ -40,7 +40,7 @@ class Refusing(Standin, Service):
 @contextmanager
 def refused(status: int, body: Any, **headers: str) -> Iterator[tuple[ModelClient, Refusing]]:
     service = Refusing(status, body, headers)
-    with serve(service.app) as running:
+    with serve_in_thread(service.app) as running:
         settings = Settings(openai_api_key=KEY, openai_base_url=f"{running.url}/v1")  # type: ignore[arg-type]
         yield ModelClient(settings, Calls()), service
 
@@ -175,7 +175,7 @@ async def test_an_overflow_tells_the_window_and_what_was_sent(
 
 async def test_the_whole_address_of_the_call_is_taken_too() -> None:
     service = Refusing(400, error("odd"))
-    with serve(service.app) as running:
+    with serve_in_thread(service.app) as running:
         url = f" {running.url}/v1/chat/completions "
         client = ModelClient(Settings(openai_api_key=KEY, openai_base_url=url), Calls())  # type: ignore[arg-type]
         with pytest.raises(ProviderError):

@@ -9,7 +9,7 @@ from langchain_core.tools import BaseTool
 from agent.core.calls import Calls
 from agent.core.errors import BudgetExceeded, MalformedReply, ProviderError, ProviderRefused
 from agent.models.client import ModelClient
-from agent.models.google import read_reply, text_parts
+from agent.models.google import read_google_reply, text_parts
 from agent.sample.model.request import FunctionCall, GroundedSentence, GroundingPage, ModelReply
 from tests.support.gemini_client import (
     FLASH,
@@ -186,7 +186,7 @@ def test_a_field_that_the_library_does_not_know_costs_nothing_but_itself() -> No
     }  # fmt: skip
     usage = {"promptTokenCount": 7, "newInUsage": 1}
     body = {"candidates": [candidate], "usageMetadata": usage, "newInReply": {}}
-    response, grounding = read_reply(json.dumps(body))
+    response, grounding = read_google_reply(json.dumps(body))
     assert text_parts(response) == ["八点半。"]
     assert response.usage_metadata is not None
     assert response.usage_metadata.prompt_token_count == 7
@@ -198,7 +198,7 @@ def test_a_field_that_the_library_does_not_know_costs_nothing_but_itself() -> No
 )
 def test_a_reply_in_another_shape_is_an_error(body: str) -> None:
     with pytest.raises((ValueError, TypeError, AttributeError)):
-        read_reply(body)
+        read_google_reply(body)
 
 
 async def test_the_same_request_in_a_turn_is_paid_once(

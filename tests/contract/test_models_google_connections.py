@@ -19,10 +19,10 @@ def test_a_client_serves_several_event_loops_in_turn(gemini: GeminiService) -> N
     async def once() -> None:
         assert (await client.ask(LITE, ASK, meter=meter())).text
 
-    from agent.sample.services.loopback import serve
+    from agent.sample.services.loopback import serve_in_thread
     from agent.settings import Settings
 
-    with serve(gemini.app) as running:
+    with serve_in_thread(gemini.app) as running:
         client = ModelClient(
             Settings(gemini_api_key=KEY, google_gemini_base_url=running.url), Calls()
         )

@@ -23,7 +23,7 @@ from agent.core.errors import (
 from agent.models.client import ModelClient
 from agent.models.probe import probe
 from agent.sample.model.request import FunctionCall, ModelReply
-from agent.sample.services.loopback import serve
+from agent.sample.services.loopback import serve_in_thread
 from agent.settings import Settings
 from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.rows import by_examples
@@ -134,7 +134,7 @@ async def test_extra_fields_of_the_settings_are_sent() -> None:
 
 
 async def test_an_address_alone_needs_no_key() -> None:
-    with serve(OpenAIService(Scripted()).app) as running:
+    with serve_in_thread(OpenAIService(Scripted()).app) as running:
         client = ModelClient(Settings(openai_base_url=f"{running.url}/v1"), Calls())
         assert (await client.ask(CHAT, ASK, meter=meter())).text
         await client.aclose()

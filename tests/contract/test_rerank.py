@@ -8,7 +8,7 @@ import pytest
 
 from agent.core.calls import Calls
 from agent.knowledge.rerank import RerankClient
-from agent.sample.services.loopback import serve
+from agent.sample.services.loopback import serve_in_thread
 from agent.settings import Settings
 from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.ranking_bench import (
@@ -191,7 +191,7 @@ async def test_health_says_what_serves(reranking: Bench) -> None:
 
 async def test_a_smaller_limit_of_a_tei_server_is_learnt() -> None:
     service = RankingService(batch=8)
-    with serve(service.app) as server:
+    with serve_in_thread(service.app) as server:
         client = RerankClient(Settings(tei_rerank_url=server.url), Calls())
         texts = [f"文 {n}" for n in range(20)]
         assert (await client.rerank("文", texts, meter=meter("one"))).note == ""

@@ -7,7 +7,7 @@ import pytest
 from aiohttp import web
 
 from agent.core.errors import ConfigurationError, MalformedReply, ProviderUnavailable
-from agent.sample.services.loopback import serve
+from agent.sample.services.loopback import serve_in_thread
 from agent.search.http import SearchHttp
 from tests.support.search_bench import Bench, bench_fixture, failure, running_fixture
 from tests.support.search_scripts import meter
@@ -117,7 +117,7 @@ async def test_the_size_limit_holds_for_the_decoded_reply() -> None:
     app = web.Application()
     app.router.add_post("/", bomb)
     http = SearchHttp()
-    with serve(app) as server:
+    with serve_in_thread(app) as server:
         with pytest.raises(MalformedReply) as caught:
             await http.post("tavily", server.url + "/", {})
         await http.aclose()

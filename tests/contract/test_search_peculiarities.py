@@ -16,7 +16,7 @@ from agent.core.errors import (
     RateLimited,
 )
 from agent.core.hosts import Hosts
-from agent.sample.services.loopback import serve
+from agent.sample.services.loopback import serve_in_thread
 from agent.sample.services.search import KEY
 from agent.search.google import REDIRECTS, resolve_links
 from agent.search.hits import SearchProvider
@@ -69,7 +69,7 @@ async def test_bocha_failures_with_status_200_are_failures(
 ) -> None:
     service = BochaService()
     service.fail_with_code(code, "失败", times=None)
-    with serve(service.app) as server, pytest.raises(ProviderError) as caught:
+    with serve_in_thread(service.app) as server, pytest.raises(ProviderError) as caught:
         await bocha(http, server.url).search(QUERY, meter=meter())
     assert (type(caught.value), caught.value.code) == (kept, word)
 
@@ -77,14 +77,14 @@ async def test_bocha_failures_with_status_200_are_failures(
 async def test_bocha_without_money_is_a_quota(http: SearchHttp) -> None:
     service = BochaService()
     service.spend_money()
-    with serve(service.app) as server, pytest.raises(ProviderRefused) as caught:
+    with serve_in_thread(service.app) as server, pytest.raises(ProviderRefused) as caught:
         await bocha(http, server.url).search(QUERY, meter=meter())
     assert caught.value.code == "search_quota"
     assert len(service.requests) == 1
 
 
 async def test_a_wrong_serper_key_is_no_spent_account(http: SearchHttp) -> None:
-    with serve(SerperService().app) as server:
+    with serve_in_thread(SerperService().app) as server:
         wrong = provider("serper", http, serper_api_key="wrong", serper_base_url=server.url)
         with pytest.raises(ProviderRefused) as caught:
             await wrong.search(QUERY, meter=meter())
@@ -96,7 +96,7 @@ async def test_a_wrong_serper_key_is_no_spent_account(http: SearchHttp) -> None:
 async def test_a_bocha_reply_of_nothing_is_no_answer(http: SearchHttp) -> None:
     service = BochaService()
     service.null_reply(times=None)
-    with serve(service.app) as server, pytest.raises(MalformedReply):
+    with serve_in_thread(service.app) as server, pytest.raises(MalformedReply):
         await bocha(http, server.url).search(QUERY, meter=meter())
 
 
@@ -105,7 +105,7 @@ async def test_a_bocha_reply_that_a_gateway_has_unwrapped_is_read(http: SearchHt
     row = {"name": "N", "url": "https://a.example.com/x", "snippet": "s"}
     body = {"_type": "SearchResponse", "webPages": {"value": [row]}}
     service.fail("status", status=200, body=body)
-    with serve(service.app) as server:
+    with serve_in_thread(service.app) as server:
         hits = await bocha(http, server.url).search(QUERY, meter=meter())
     assert [hit.url for hit in hits] == [row["url"]]
 
@@ -117,7 +117,7 @@ async def test_bocha_dates_come_from_date_published_and_never_claim_utc(http: Se
     service = BochaService()
     body = {"code": 200, "data": {"webPages": {"value": [dated, crawled, None, {"url": 7}]}}}
     service.fail("status", status=200, body=body)
-    with serve(service.app) as server:
+    with serve_in_thread(service.app) as server:
         hits = await bocha(http, server.url).search(QUERY, meter=meter())
     assert [hit.published for hit in hits] == ["2026-05-01T08:00:00+08:00", "2026-05-01T08:00:00"]
     assert hits[0].snippet == "长摘要"
@@ -128,7 +128,7 @@ async def test_bocha_dates_come_from_date_published_and_never_claim_utc(http: Se
 async def test_serper_spent_credits_are_a_quota(http: SearchHttp) -> None:
     service = SerperService()
     service.spend_credits()
-    with serve(service.app) as server, pytest.raises(ProviderRefused) as caught:
+    with serve_in_thread(service.app) as server, pytest.raises(ProviderRefused) as caught:
         await serper(http, server.url).search(QUERY, meter=meter())
     assert caught.value.code == "search_quota"
 
@@ -152,7 +152,7 @@ async def test_serper_boxes_without_a_link_are_cited_from_googles_page(
     service.fail("status", status=200, body={**body, "answerBox": {"answer": "60 元"}})
     loose = {"answerBox": {"answer": "60 元"}, "knowledgeGraph": panel}
     service.fail("status", status=200, body=loose)
-    with serve(service.app) as server:
+    with serve_in_thread(service.app) as server:
         first = await serper(http, server.url).search(QUERY, meter=meter())
         second = await serper(http, server.url).search(QUERY, meter=meter())
         third = await serper(http, server.url).search(QUERY, meter=meter())
@@ -174,7 +174,7 @@ async def test_serper_boxes_without_a_link_are_cited_from_googles_page(
 async def test_tavily_keyless_is_opt_in_and_sends_its_header(http: SearchHttp) -> None:
     assert "tavily" not in configured_services(Settings(), http, Calls())
     service = TavilyService(keyless=True)
-    with serve(service.app) as server:
+    with serve_in_thread(service.app) as server:
         keyless = provider("tavily", http, tavily_keyless=True, tavily_base_url=server.url)
         await keyless.search(QUERY, meter=meter())
     sent = service.requests[0].headers
@@ -186,7 +186,7 @@ async def test_tavily_keyless_is_opt_in_and_sends_its_header(http: SearchHttp) -
 async def test_tavily_keyless_limit_says_when_to_come_back(http: SearchHttp, status: int) -> None:
     service = TavilyService(keyless=True)
     service.fail("status", status=status, body=keyless_limit(3600), times=None)
-    with serve(service.app) as server:
+    with serve_in_thread(service.app) as server:
         keyless = provider("tavily", http, tavily_keyless=True, tavily_base_url=server.url)
         with pytest.raises(RateLimited) as caught:
             await keyless.search(QUERY, meter=meter())
@@ -199,7 +199,7 @@ async def test_tavily_plan_limits_are_a_quota(http: SearchHttp, status: int) -> 
     service = TavilyService()
     body = {"detail": {"error": "plan limit"}}
     service.fail("status", status=status, body=body, times=None)
-    with serve(service.app) as server:
+    with serve_in_thread(service.app) as server:
         paid = provider("tavily", http, tavily_api_key=KEY, tavily_base_url=server.url)
         with pytest.raises(ProviderRefused, match="plan limit") as caught:
             await paid.search(QUERY, meter=meter())
@@ -212,7 +212,7 @@ async def test_redirect_links_are_resolved_without_going_there(
     http: SearchHttp, head: bool
 ) -> None:
     service = RedirectService(head=head)
-    with serve(service.app) as server:
+    with serve_in_thread(service.app) as server:
         base = server.url + RedirectService.PATH
         links = [service.link(server.url, f"https://example.com/{n}") for n in range(20)]
         outside = f"{server.url}/other/x"
@@ -226,7 +226,7 @@ async def test_redirect_links_are_resolved_without_going_there(
 async def test_redirects_into_private_places_have_no_target(http: SearchHttp) -> None:
     targets = ["http://127.0.0.1/x", "http://10.0.0.1/", "file:///etc/passwd", "http://a:b@c.com/"]
     service = RedirectService()
-    with serve(service.app) as server:
+    with serve_in_thread(service.app) as server:
         links = [service.link(server.url, target) for target in targets]
         base = server.url + RedirectService.PATH
         found = await resolve_links(http, links, hosts=Hosts(60), base=base)
@@ -235,7 +235,7 @@ async def test_redirects_into_private_places_have_no_target(http: SearchHttp) ->
 
 async def test_slow_and_failing_redirects_have_no_target(http: SearchHttp) -> None:
     service = RedirectService()
-    with serve(service.app) as server:
+    with serve_in_thread(service.app) as server:
         links = [service.link(server.url, f"https://example.com/{n}") for n in range(3)]
         service.fail("hang", match=lambda request, _: request.path in links[0], times=None)
         service.fail("drop", match=lambda request, _: request.path in links[1], times=None)
@@ -249,7 +249,7 @@ async def test_a_host_of_redirects_that_does_not_answer_is_left_alone_for_a_whil
 ) -> None:
     now, service = [0.0], RedirectService()
     hosts = Hosts(300, clock=lambda: now[0])
-    with serve(service.app) as server:
+    with serve_in_thread(service.app) as server:
         links = [service.link(server.url, f"https://example.com/{n}") for n in range(3)]
         base = server.url + RedirectService.PATH
         service.fail("hang", times=3)

@@ -12,7 +12,7 @@ from mcp import ClientSession, McpError
 from mcp.types import CancelledNotification, CancelledNotificationParams, ClientNotification
 
 from agent.sample.model.reply import SampleModel
-from agent.sample.services.loopback import serve
+from agent.sample.services.loopback import serve_in_thread
 from tests.support.dev_server import DevServer, dev_server
 from tests.support.mcp_client import connected, structured
 from tests.support.standins import GeminiService
@@ -24,7 +24,7 @@ EN, OTHER = "How do sodium-ion batteries work?", "What is WebRTC?"
 @pytest.fixture(scope="module")
 def gemini() -> Iterator[GeminiService]:
     service = GeminiService(SampleModel(), key="CANARY-mcp-key-0123456789")
-    with serve(service.app) as running:
+    with serve_in_thread(service.app) as running:
         service.url = running.url  # type: ignore[attr-defined]
         yield service
 

@@ -18,7 +18,7 @@ from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import ConflictError, NotFoundError, UnprocessableEntityError
 
 from agent.sample.model.reply import SampleModel
-from agent.sample.services.loopback import serve
+from agent.sample.services.loopback import serve_in_thread
 from tests.support.dev_server import DevServer, dev_server
 from tests.support.lab import tasks
 from tests.support.map_fixtures import is_running
@@ -196,7 +196,7 @@ async def test_a_bad_setting_is_an_error_of_the_run_not_of_the_start(
 @pytest.fixture
 def gemini() -> Iterator[GeminiService]:
     service = GeminiService(SampleModel(), key=CANARY)
-    with serve(service.app) as running:
+    with serve_in_thread(service.app) as running:
         service.url = running.url  # type: ignore[attr-defined]
         yield service
 

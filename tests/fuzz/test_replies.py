@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from langchain_core.tools import StructuredTool
 
 from agent.batch.answers import line_of, parse_row
-from agent.batch.records import records
-from agent.core.calls import Calls, retry_after
+from agent.batch.records import file_records
+from agent.core.calls import Calls, retry_after_seconds
 from agent.core.errors import AgentError, InputError, MalformedReply, ProviderError, UnsafeUrl
 from agent.core.outside import finite, parse_json, parse_json_at
 from agent.evaluation.verdicts import parse_verdict
@@ -36,11 +36,11 @@ from agent.mcp.servers import amap_server
 from agent.mcp.tencent import TencentService, clean_reply
 from agent.models.compatible import in_our_shape
 from agent.models.errors import error_in, failure_of, translate, translate_errors
-from agent.models.google import read_reply, text_parts
+from agent.models.google import read_google_reply, text_parts
 from agent.models.replies import arguments_of, calls_in
 from agent.models.validation import find_object, parse_reply
 from agent.reading.encoding import page_text
-from agent.reading.extract import kind_of
+from agent.reading.extract import body_kind
 from agent.reading.guard import AddressGuard
 from agent.search.bocha import BochaSearch
 from agent.search.documents import SourceEndpoint
@@ -48,7 +48,7 @@ from agent.search.http import error_message
 from agent.search.openalex import OpenAlex
 from agent.search.rules import ANY
 from agent.search.sec_edgar import read_registrants
-from agent.search.sec_facts import as_text, current, read_figures
+from agent.search.sec_facts import as_text, read_figures, still_reported
 from agent.search.semantic_scholar import SemanticScholar
 from agent.search.serper import SerperSearch
 from agent.search.tavily import TavilySearch
@@ -129,7 +129,7 @@ def test_json_is_read_as_it_can_be_kept(text: str) -> None:
 def test_a_number_is_finite_or_none(value: Any) -> None:
     number = finite(value)
     assert number is None or math.isfinite(number)
-    wait = retry_after(value)
+    wait = retry_after_seconds(value)
     assert wait is None or (math.isfinite(wait) and wait >= 0)
 
 
@@ -149,7 +149,7 @@ def test_a_reply_of_gemini_is_read_or_malformed(reply: Any) -> None:
     def read() -> list[str]:
         with translate_errors("model:google", "m"), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the library's, of words that it does not know
-            return text_parts(read_reply(sent(reply).decode())[0])
+            return text_parts(read_google_reply(sent(reply).decode())[0])
 
     assert all(isinstance(text, str) for text in refused_by(MalformedReply, read) or ())
 
@@ -228,7 +228,7 @@ def test_filings_are_read_or_left_out(facts: Any, companies: Any, query: str) ->
     facts, companies = parse_json(sent(facts)), parse_json(sent(companies))
     figures = read_figures("Revenues", facts, 320193) if isinstance(facts, dict) else []
     can_be_kept([dict(figure) for figure in figures])
-    as_text(current([figures]))
+    as_text(still_reported([figures]))
     if isinstance(companies, dict):
         read_registrants(companies).find(query)
 
@@ -333,7 +333,7 @@ def test_what_a_model_demands_of_the_map_is_valid_or_left_out(candidate: Any) ->
     lambda text: text.encode("utf-8", "replace")), max_size=5),
     st.sampled_from([".jsonl", ".json", ".csv", ".txt"]))  # fmt: skip
 def test_rows_of_questions_and_answers_are_read_or_bad_lines(lines: list[bytes], end: str) -> None:
-    rows = records(b"\n".join(lines), end, COLUMNS, lambda _: None)
+    rows = file_records(b"\n".join(lines), end, COLUMNS, lambda _: None)
     assert all(row.line >= 1 for row in refused_by(InputError, lambda: list(rows)) or ())
     for line in lines:
         if (row := parse_row(line)) is not None:
@@ -363,4 +363,4 @@ CHARSETS = ["utf-8", "rot13", "hex", "utf-16", "utf-7", "idna", "gbk", "big5", "
 def test_a_page_is_text_whatever_it_says_of_itself(body: bytes, name: str, kind: str) -> None:
     text = page_text(b"<meta charset=" + name.encode() + b">" + body, f"text/html; charset={kind}")
     text.encode("utf-8", "surrogatepass")
-    refused_by(ProviderError, lambda: kind_of(body, kind))
+    refused_by(ProviderError, lambda: body_kind(body, kind))

@@ -27,7 +27,7 @@ with pytest.MonkeyPatch.context() as environment:
     from langgraph_runtime_inmem import ops  # type: ignore[import-untyped]
 
     from agent.engines.langgraph import accepted_runs
-    from agent.engines.langgraph.accepted_runs import recorded
+    from agent.engines.langgraph.accepted_runs import watched_runs
 
 ASSISTANT, THREAD = uuid4(), uuid4()
 FORGED = {"langgraph_auth_user_id": "alice", "langgraph_auth_user": {"identity": "alice"}}
@@ -55,7 +55,7 @@ class Heard:
 @pytest.fixture(name="watch")
 def watch_fixture() -> Iterator[Heard]:
     heard = Heard()
-    with recorded(heard):  # type: ignore[arg-type]
+    with watched_runs(heard):  # type: ignore[arg-type]
         yield heard
 
 
@@ -330,7 +330,7 @@ def test_the_server_s_functions_are_its_own_again_afterwards() -> None:
         return ops.Runs.put, ops.Runs.next, ops.Threads.set_joint_status, ops.Runs.cancel
 
     before = functions()
-    with recorded(Heard()):  # type: ignore[arg-type]
+    with watched_runs(Heard()):  # type: ignore[arg-type]
         assert set(functions()).isdisjoint(before)
     assert functions() == before
 
@@ -343,4 +343,4 @@ def test_a_server_that_inserts_runs_in_another_way_is_not_started(
 
     monkeypatch.setattr(ops.Runs, "put", staticmethod(changed))
     with pytest.raises(ConfigurationError, match="inserts, takes and ends runs in another way"):
-        recorded(Heard()).__enter__()  # type: ignore[arg-type]
+        watched_runs(Heard()).__enter__()  # type: ignore[arg-type]

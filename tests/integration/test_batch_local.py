@@ -14,7 +14,7 @@ import pytest
 from langgraph.types import StateSnapshot
 
 from agent.assistants.common.services import Services
-from agent.batch.jobs import BatchTarget, Finished, JobAttempt, job_of, result_of
+from agent.batch.jobs import BatchTarget, Finished, JobAttempt, attempt_result, job_of
 from agent.batch.local import LocalWorker
 from agent.batch.questions import Question
 from agent.core.errors import ConfigurationError
@@ -169,7 +169,7 @@ async def test_a_question_without_any_source_fails_with_its_reason_and_its_cost(
     given = job(tmp_path)
     async with working(services, context={**CONTEXT, "max_research_loops": 1}) as worker:
         finished = await worker.work(given)
-        result = result_of(given, finished, place(tmp_path), models=worker.models)
+        result = attempt_result(given, finished, place(tmp_path), models=worker.models)
     assert result.row["status"] == "failed"
     assert "every source failed" in (result.row["error"] or "")
     assert result.row["usage"]["model_calls"] > 0
@@ -182,7 +182,7 @@ async def test_the_spent_quota_of_a_day_pauses_the_question(
     given = job(tmp_path)
     async with working(services) as worker:
         finished = await worker.work(given)
-        result = result_of(given, finished, place(tmp_path), models=worker.models)
+        result = attempt_result(given, finished, place(tmp_path), models=worker.models)
     assert result.row["status"] == "paused"
     assert result.quota
     assert "quota" in result.quota

@@ -24,7 +24,7 @@ from agent.sample.model.request import Model, ModelReply, ModelTurn
 from agent.sample.services.loopback import Service
 from agent.sandbox.programs import CodeResult
 from agent.server.exports import EXPORTS
-from agent.server.mcp_tools import result_of
+from agent.server.mcp_tools import tool_result
 from tests.support.deep_lab import deep_laboratory
 from tests.support.lab import EN, ZH, Lab, laboratory
 from tests.support.plan_lab import plan_process, running_world
@@ -80,7 +80,7 @@ def assert_valid(state: dict[str, Any]) -> None:
         text.encode()
         assert valid_json(text) == text
     assert pdf_document(outcome.finished()).startswith(b"%PDF")
-    result_of(outcome).model_dump_json().encode()
+    tool_result(outcome).model_dump_json().encode()
 
 
 @asynccontextmanager

@@ -20,7 +20,7 @@ from agent.mcp.amap.install import find_node
 from agent.runs.reply_cache import ReplyCache
 from agent.runs.threads import open_saver
 from agent.sample.model.reply import SampleModel
-from agent.sample.services.loopback import Service, serve
+from agent.sample.services.loopback import Service, serve_in_thread
 from agent.services import build_services
 from agent.settings import Settings, read_settings
 from tests.support import programs
@@ -86,7 +86,9 @@ def town(map_server_script: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[T
         "bocha": BochaService(),
     }
     with ExitStack() as stack:
-        urls = {name: stack.enter_context(serve(s.app)).url for name, s in services.items()}
+        urls = {
+            name: stack.enter_context(serve_in_thread(s.app)).url for name, s in services.items()
+        }
         command = [find_node().node, "--require", str(REDIRECT), str(map_server_script)]
         environment = KEYS | {
             "GOOGLE_GEMINI_BASE_URL": urls["gemini"],

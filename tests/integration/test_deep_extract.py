@@ -4,7 +4,7 @@ import pytest
 
 from agent.core.calls import Calls
 from agent.core.errors import ConfigurationError, ProviderRefused, ProviderUnavailable
-from agent.sample.services.loopback import serve
+from agent.sample.services.loopback import serve_in_thread
 from agent.sample.services.search import KEY
 from agent.search.http import SearchHttp
 from agent.search.web import WebSearch
@@ -30,7 +30,7 @@ def made(count: int, text: str = "正文。") -> tuple[Web, list[str]]:
 async def test_forty_five_pages_are_read_in_three_batches() -> None:
     web, urls = made(45)
     service = TavilyService(key=KEY, pages=web)
-    with serve(service.app) as running:
+    with serve_in_thread(service.app) as running:
         search = await search_over(running.url)
         pages = await search.extract(urls, meter=meter())
         await search.aclose()
@@ -41,7 +41,7 @@ async def test_forty_five_pages_are_read_in_three_batches() -> None:
 async def test_a_reply_that_is_too_large_is_asked_for_in_halves() -> None:
     web, urls = made(4, "字" * 4000)
     service = TavilyService(key=KEY, pages=web)
-    with serve(service.app) as running:
+    with serve_in_thread(service.app) as running:
         search = await search_over(running.url, http=SearchHttp(max_bytes=60_000))
         pages = await search.extract(urls, meter=meter())
         await search.aclose()
@@ -54,7 +54,7 @@ async def test_a_batch_that_fails_leaves_the_others() -> None:
     service = TavilyService(key=KEY, pages=web)
     service.fail("status", status=400, times=None,
                  match=lambda request, body: len(body["urls"]) == 5)  # fmt: skip
-    with serve(service.app) as running:
+    with serve_in_thread(service.app) as running:
         search = await search_over(running.url)
         pages = await search.extract(urls, meter=meter())
         await search.aclose()
@@ -64,7 +64,7 @@ async def test_a_batch_that_fails_leaves_the_others() -> None:
 async def test_where_every_batch_fails_the_error_is_told() -> None:
     service = TavilyService(key=KEY, pages=made(1)[0])
     service.spend_plan()
-    with serve(service.app) as running:
+    with serve_in_thread(service.app) as running:
         search = await search_over(running.url)
         with pytest.raises(ProviderRefused):
             await search.extract(["https://pages.example/1"], meter=meter())
@@ -75,7 +75,7 @@ async def test_where_no_page_can_be_had_it_can_still_be_searched() -> None:
     web, urls = made(2)
     service = TavilyService(key=KEY, pages=web)
     service.fail("status", times=None, match=lambda request, body: request.path == "/extract")
-    with serve(service.app) as running:
+    with serve_in_thread(service.app) as running:
         search = await search_over(running.url)
         for code in ("unavailable", "breaker_open"):
             with pytest.raises(ProviderUnavailable) as caught:
@@ -89,7 +89,7 @@ async def test_where_no_page_can_be_had_it_can_still_be_searched() -> None:
 async def test_what_was_read_in_a_turn_is_not_paid_again() -> None:
     web, urls = made(3)
     service, reply_cache = TavilyService(key=KEY, pages=web), MemoryReplyCache()
-    with serve(service.app) as running:
+    with serve_in_thread(service.app) as running:
         search = await search_over(running.url, reply_cache=reply_cache)
         first = await search.extract(urls, meter=meter())
         again = await search.extract(urls, meter=meter())

@@ -20,7 +20,7 @@ from agent.runs.threads import open_saver
 from agent.runs.workspace_store import WorkspaceStore
 from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import lines
-from agent.sample.services.loopback import Service, serve
+from agent.sample.services.loopback import Service, serve_in_thread
 from agent.sample.services.search import KEY
 from agent.services import build_services
 from agent.settings import Settings
@@ -81,7 +81,7 @@ async def world() -> AsyncIterator[World]:
     researcher = Researcher("成本", "安全", "应用", claim_check=accuses, revise=mends)
     gemini = GeminiService(researcher, key=MODEL_KEY)
     tavily = TavilyService(key=KEY, pages=Web())
-    with serve(gemini.app) as models, serve(tavily.app) as searches:
+    with serve_in_thread(gemini.app) as models, serve_in_thread(tavily.app) as searches:
         settings = Settings(
             gemini_api_key=MODEL_KEY,
             google_gemini_base_url=models.url,

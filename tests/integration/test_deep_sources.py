@@ -23,7 +23,7 @@ from agent.mcp.records import MapOptions, MapResult
 from agent.reading.reader import Article
 from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from agent.sample.model.text import block
-from agent.sample.services.loopback import serve
+from agent.sample.services.loopback import serve_in_thread
 from agent.sample.services.search import KEY
 from tests.support.deep_lab import (
     ZH,
@@ -418,7 +418,7 @@ class FakeReader:
 
 async def test_without_tavily_our_own_reader_reads_and_says_what_it_could_not() -> None:
     reader, found = FakeReader(), SerperService(key=KEY, pages=Web())
-    with serve(found.app) as serper:
+    with serve_in_thread(found.app) as serper:
         where = {"serper_api_key": KEY, "serper_base_url": serper.url, "tavily_api_key": None}
         async with deep_laboratory(Researcher("成本"), **where) as lab:
             services: Any = replace(lab.services, reader=Lazy(lambda: reader))

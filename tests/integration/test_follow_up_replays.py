@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from agent.sample.model.request import ModelReply, ModelTurn
-from agent.sample.model.text import block, records, task_of
+from agent.sample.model.text import block, record_lines, task_of
 from tests.integration.test_question_kept import Spoken, nearby, plan
 from tests.support.lab import Lab, laboratory, told
 
@@ -22,7 +22,7 @@ class Playing(Spoken):
 
     def respond(self, turn: ModelTurn) -> ModelReply:
         reply = super().respond(turn)
-        shown = records(block(turn.user, "places"))
+        shown = record_lines(block(turn.user, "places"))
         if task_of(turn) == "answer" and shown:
             rows = [f"{n}. **{p.name}** [^{p.id}]" for n, p in enumerate(reversed(shown), 1)]
             return ModelReply(text="\n".join(["可以这样安排：", *rows]))
@@ -45,14 +45,16 @@ async def test_the_second_sight_is_the_second_that_the_last_answer_lists(lab: La
     llm = Playing(generate_query=[written])
     lab.gemini.llm = llm
     state = await lab.ask("西湖有哪些值得去的景点")
-    shown = [place.name for place in records(block(llm.prompts("answer")[0], "places"))]
+    shown = [place.name for place in record_lines(block(llm.prompts("answer")[0], "places"))]
     listed = shown[::-1]
     assert listed[1] != shown[1], "or this proves nothing"
     assert [place["name"] for place in told(state)["places"][:4]] == listed[:4]
 
     state = await lab.ask("第二个景点附近有停车场吗")
     prompt = llm.prompts("generate_query")[1]
-    assert [place.name for place in records(block(prompt, "previous_places"))][:4] == listed[:4]
+    assert [place.name for place in record_lines(block(prompt, "previous_places"))][:4] == listed[
+        :4
+    ]
     assert state["turn"]["question"] == f"{listed[1]}附近有停车场吗"
     assert state["queries"][0]["map"]["place"] == listed[1]
     asked = llm.prompts("answer")[1]

@@ -14,7 +14,7 @@ from agent.knowledge.base import own_meter
 from agent.knowledge.mineru import MinerU, place_on_pages
 from agent.knowledge.split import Stretch
 from agent.knowledge.types import Scope
-from agent.sample.services.loopback import serve
+from agent.sample.services.loopback import serve_in_thread
 from tests.support import mixed_files
 from tests.support.knowledge_bench import Bench
 from tests.support.standins import MineruService
@@ -39,7 +39,7 @@ class Lab:
 @pytest.fixture
 async def lab(tmp_path: Path) -> AsyncIterator[Lab]:
     service = MineruService(key=KEY)
-    with serve(service.app) as running:
+    with serve_in_thread(service.app) as running:
         found = Lab(service, running.url, tmp_path)
         mixed_files.pdf(found.bench.docs / "a.pdf", 1)
         yield found
@@ -129,7 +129,7 @@ async def test_a_wrong_key_is_refused_without_being_shown(lab: Lab) -> None:
 
 async def test_the_key_is_never_sent_to_an_address_a_reply_names(lab: Lab) -> None:
     other = MineruService()
-    with serve(other.app) as elsewhere:
+    with serve_in_thread(other.app) as elsewhere:
         body = {"task_id": "x", "status_url": f"{elsewhere.url}/v1/tasks/x"}
         lab.service.fail("status", times=1, status=202, body=body)
         with pytest.raises(ProviderRefused):

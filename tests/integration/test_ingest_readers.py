@@ -10,7 +10,7 @@ import pytest
 from reportlab.pdfgen.canvas import Canvas
 
 from agent.knowledge.file_events import ReadEvent
-from agent.knowledge.formats import read_events, text_of
+from agent.knowledge.formats import decoded_text, read_events
 from agent.knowledge.readers import FileReaders, ReadLimits
 from agent.knowledge.tables import read_table
 from agent.reading.parts import CannotRead, note_text
@@ -176,13 +176,13 @@ async def test_no_key_of_ours_reaches_the_process_that_reads(
     ],
 )  # fmt: skip
 def test_a_text_is_decoded_by_what_it_is(body: bytes, text: str) -> None:
-    assert text_of(body)[0] == text
+    assert decoded_text(body)[0] == text
 
 
 @pytest.mark.parametrize("body", [b"", b" \n\t ", b"\x00" * 50])
 def test_nothing_is_no_text(body: bytes) -> None:
     with pytest.raises(CannotRead, match="page_empty"):
-        text_of(body)
+        decoded_text(body)
 
 
 def test_a_device_is_not_opened(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from agent.prompts import render
 from agent.sample.model.reply import SampleModel
 from agent.sample.model.request import ModelReply
 from agent.sample.model.text import task_of
-from agent.sample.services.loopback import Service, serve
+from agent.sample.services.loopback import Service, serve_in_thread
 from tests.support.faults import MoodyModel, impatient_laboratory, well_again
 from tests.support.lab import ZH, Lab, answer_of, told
 from tests.support.obedient import Obedient, hits, pois
@@ -89,7 +89,7 @@ def attacker() -> Iterator[tuple[Attacker, str]]:
         return web.Response(text="caught")
 
     service.app.router.add_route("*", "/{path:.*}", anything)
-    with serve(service.app) as running:
+    with serve_in_thread(service.app) as running:
         yield service, running.url
 
 

@@ -17,7 +17,7 @@ from agent.evaluation.judge import Docket, FileJudge, JudgeSession
 from agent.evaluation.verdicts import JudgeVerdict, VerdictFile, read_verdicts
 from agent.sample.model.request import ModelReply as Reply
 from agent.sample.model.request import ModelTurn
-from agent.sample.services.loopback import serve
+from agent.sample.services.loopback import serve_in_thread
 from agent.texts import say
 from tests.support.batch_lab import Here, here_fixture, rows_in
 from tests.support.benchmark_files import FILES, ITEMS
@@ -65,7 +65,7 @@ def llm() -> Scripted:
 @pytest.fixture
 def gemini(llm: Scripted) -> Iterator[GeminiService]:
     service = GeminiService(llm, key=CANARY)
-    with serve(service.app) as running:
+    with serve_in_thread(service.app) as running:
         service.url = running.url  # type: ignore[attr-defined]
         yield service
 

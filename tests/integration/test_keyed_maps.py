@@ -28,7 +28,7 @@ from agent.mcp.servers import (
 )
 from agent.mcp.tencent import TencentService
 from agent.sample.services.amap import AmapService
-from agent.sample.services.loopback import serve
+from agent.sample.services.loopback import serve_in_thread
 from agent.settings import Settings
 from agent.texts import say
 from tests.integration.test_question_kept import Spoken, plan
@@ -138,7 +138,7 @@ async def test_a_way_without_motorways_is_asked_of_the_map_whose_ways_can_leave_
 
 @pytest.mark.usefixtures("map_server_script")
 async def test_what_a_map_cannot_leave_out_is_told() -> None:
-    with serve(AmapService().app) as service:
+    with serve_in_thread(AmapService().app) as service:
         async with asking(amap_server(Settings(amap_qps=1000), redirect=service.url)) as maps:
             way = {"intent": "route", "origin": "天安门", "destination": "王府井"}
             result = await result_of(maps, {**way, "mode": "driving", "avoid": ["motorway"]})
@@ -301,7 +301,7 @@ async def test_a_place_that_the_second_map_places_elsewhere_is_told_with_the_rec
 
     task = {"intent": "poi", "place": "故宫博物院", "city": "北京"}
     query = {"query": "故宫博物院", "map": {**task, "country": "cn"}, "web": False}
-    with serve(AmapService().app) as service, tencent_entry(asked, answer) as entry:
+    with serve_in_thread(AmapService().app) as service, tencent_entry(asked, answer) as entry:
         amap = amap_server(Settings(amap_qps=1000), redirect=service.url)
         async with asking(amap, entry) as maps, laboratory() as lab:
             result = await result_of(maps, task)

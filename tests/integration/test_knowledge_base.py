@@ -16,7 +16,7 @@ from agent.knowledge.file_events import ReadEvent
 from agent.knowledge.readers import FileReaders
 from agent.knowledge.types import KnownDocument, Scope
 from agent.reading.parts import CannotRead
-from agent.sample.services.loopback import serve
+from agent.sample.services.loopback import serve_in_thread
 from agent.settings import Settings
 from tests.support import mixed_files
 from tests.support.knowledge_bench import Bench, bench_fixture
@@ -90,7 +90,7 @@ class Vectors:
 @pytest.fixture
 async def vectors(tmp_path: Path) -> AsyncIterator[Vectors]:
     service = RankingService(key="k")
-    with serve(service.app) as running:
+    with serve_in_thread(service.app) as running:
         found = Vectors(tmp_path, service, running.url)
         yield found
         await found.bench.aclose()

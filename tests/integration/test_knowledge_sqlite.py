@@ -19,7 +19,7 @@ from agent.knowledge.base import build_store
 from agent.knowledge.sqlite import FILE_NAME, SqliteKnowledgeStore
 from agent.knowledge.sqlite_search import Frequent
 from agent.knowledge.types import Scope
-from agent.runs.sql import BUSY_SECONDS, connect
+from agent.runs.sql import BUSY_SECONDS, connect_sqlite
 from agent.settings import read_settings
 from tests.support.dev_server import REPOSITORY
 from tests.support.knowledge_texts import found, keep, names
@@ -126,7 +126,7 @@ async def test_a_search_does_not_wait_for_a_writer(
     store: SqliteKnowledgeStore, tmp_path: Path
 ) -> None:
     await keep(store, "a", "lithium")
-    writing = connect(tmp_path / FILE_NAME)
+    writing = connect_sqlite(tmp_path / FILE_NAME)
     writing.execute("BEGIN IMMEDIATE")
     putting = asyncio.create_task(keep(store, "b", "lithium"))
     begun = time.monotonic()
@@ -198,7 +198,7 @@ async def test_a_file_that_is_none_of_ours_names_the_setting(tmp_path: Path) -> 
 
 
 async def test_a_file_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
-    db = connect(tmp_path / FILE_NAME)
+    db = connect_sqlite(tmp_path / FILE_NAME)
     db.execute("PRAGMA user_version = 99")
     db.close()
     store = SqliteKnowledgeStore(tmp_path)

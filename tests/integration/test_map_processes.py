@@ -14,7 +14,7 @@ from agent.core.calls import Calls
 from agent.evidence.types import MapTask
 from agent.mcp.map import build_map_client
 from agent.mcp.session import SupervisedSession
-from agent.sample.services.loopback import serve
+from agent.sample.services.loopback import serve_in_thread
 from agent.settings import Settings
 from tests.support.map_fixtures import (
     MapLab,
@@ -122,7 +122,7 @@ def test_when_our_process_is_killed_the_server_dies_even_if_it_ignores_its_input
 
 def test_one_server_serves_event_loops_that_come_and_go(map_server_script: Path) -> None:
     amap, settings = AmapService(), Settings(amap_qps=1000)
-    with serve(amap.app) as running:
+    with serve_in_thread(amap.app) as running:
         maps = build_map_client(settings, Calls(), redirect=running.url)
         lab = MapLab(amap, running.url, settings, maps)
         assert asyncio.run(lab.map_result(NEARBY)).places

@@ -17,7 +17,7 @@ from agent.core.telemetry import (
     RunEnd,
     StepEnd,
     listening,
-    tell,
+    tell_listeners,
 )
 from agent.server import metrics
 from tests.architecture.tree import ROOT
@@ -91,9 +91,9 @@ def test_a_repeated_call_counts_each_attempt_and_a_reply_paid_before_counts_as_r
         return value("tanlu_calls_total", {"kind": "probe", "outcome": outcome})
 
     with metrics.counting():
-        tell(Exchange("probe", {}, "reply", retried=["timeout", "timeout"]))
-        tell(Exchange("probe", {}, "reply", reused=True))
-        tell(Exchange("probe", {}, problem="no", code="refused"))
+        tell_listeners(Exchange("probe", {}, "reply", retried=["timeout", "timeout"]))
+        tell_listeners(Exchange("probe", {}, "reply", reused=True))
+        tell_listeners(Exchange("probe", {}, problem="no", code="refused"))
     assert [count(o) for o in ("ok", "timeout", "reused", "refused")] == [1, 2, 1, 1]
     assert value("tanlu_call_seconds_count", {"kind": "probe"}) == 2
 
@@ -103,9 +103,9 @@ def test_costs_are_the_owner_s_and_the_labels_stay_few(monkeypatch: pytest.Monke
     with metrics.counting():
         for number in range(150):
             token = STEP.set(NodeStep("agent", "node", owner=f"owner-{number}"))
-            tell(Cost(f"openai:model-{number}", 0.5))
+            tell_listeners(Cost(f"openai:model-{number}", 0.5))
             STEP.reset(token)
-        tell(Cost("unpriced", None))
+        tell_listeners(Cost("unpriced", None))
     samples = [s for m in metrics.COST.collect() for s in m.samples if s.name.endswith("_total")]
     assert len({s.labels["owner"] for s in samples}) == 101
     assert len({s.labels["model"] for s in samples}) == 101
@@ -117,7 +117,7 @@ def test_costs_are_the_owner_s_and_the_labels_stay_few(monkeypatch: pytest.Monke
 def test_sample_services_cost_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metrics, "is_free", lambda: True)
     with metrics.counting():
-        tell(Cost("sample-model", 0.5))
+        tell_listeners(Cost("sample-model", 0.5))
     assert 'model="sample-model"' not in generate_latest().decode()
 
 

@@ -17,7 +17,7 @@ from agent.runs.engine import MARK, OWNER
 from agent.runs.run_log import RunLog
 from agent.runs.sql import Place
 from agent.runs.threads import open_saver
-from agent.sample.services.loopback import serve
+from agent.sample.services.loopback import serve_in_thread
 from tests.integration.test_memory_threads import counting_graph
 from tests.support.postgres import database_fixture, postgres_fixture, where_fixture
 from tests.support.run_fixtures import a_run
@@ -129,7 +129,7 @@ async def taken_up(folder: Path, server: Listing, run_id: str) -> list[str]:
     dying = RunLog(folder, "server")
     await dying.accept(a_run(run_id=run_id, asker="alice"))
     await dying.aclose()
-    with serve(server.app) as running:
+    with serve_in_thread(server.app) as running:
         async with watching(folder, running.url) as watch:
             await watch.recover()
             return [run.run_id for run in await watch._run_log.working()]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent.batch.jobs import BatchTarget, Finished, JobAttempt, result_of
+from agent.batch.jobs import BatchTarget, Finished, JobAttempt, attempt_result
 from agent.batch.questions import Question
 from agent.cli.render import print_outcome
 from agent.client.run_result import RunName, outcome_of
@@ -202,7 +202,7 @@ def test_state_terminal_batch_row_and_exports_hold_the_corrected_text(
     outcome = outcome_of(values, RunName("agent", "thread", "run"), 1.0)
     print_outcome(outcome, follow_up="")
     job = JobAttempt(Question("1", outcome.question, 1), 1, "thread", "run", "message")
-    done = result_of(
+    done = attempt_result(
         job, Finished(values, 1.0), BatchTarget(Path("answers.jsonl"), "agent", "c"), models={}
     )
     finished = outcome.finished()

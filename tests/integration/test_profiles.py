@@ -13,7 +13,7 @@ import pytest
 from agent.core.errors import ProviderError
 from agent.mcp.amap.install import find_node, installed_server
 from agent.sample.model.reply import SampleModel
-from agent.sample.services.loopback import Service, serve
+from agent.sample.services.loopback import Service, serve_in_thread
 from tests.support import programs
 from tests.support.dev_server import clean_environment
 from tests.support.lab import EN, ZH, Lab, answer_of, laboratory, tasks, told
@@ -200,7 +200,9 @@ async def refused_google(case: str, *others: Service) -> AsyncIterator[tuple[Lab
     status, body = REFUSALS[case]
     gemini.fail("status", match=SEARCHES, times=None, status=status, body=body)
     with ExitStack() as running:
-        urls = {s.name: running.enter_context(serve(s.app)).url for s in (gemini, *others)}
+        urls = {
+            s.name: running.enter_context(serve_in_thread(s.app)).url for s in (gemini, *others)
+        }
         settings: dict[str, Any] = {
             f"{s.name}_{what}": value
             for s in others

@@ -22,9 +22,9 @@ from agent.graph import build_graph
 from agent.sample.model.reply import SampleModel
 from agent.sample.model.request import GroundedSentence, GroundingPage, Model, ModelReply, ModelTurn
 from agent.sample.model.text import task_of
-from agent.sample.services.loopback import serve
+from agent.sample.services.loopback import serve_in_thread
 from agent.search.google import resolve_links
-from agent.server.mcp_tools import result_of
+from agent.server.mcp_tools import tool_result
 from tests.support.faults import impatient_laboratory
 from tests.support.lab import Lab, told
 from tests.support.standins import RedirectService
@@ -89,7 +89,7 @@ async def lab(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
 async def cited(lab: Lab, name: str, location: str) -> tuple[RunResult, str]:
     """The outcome of a run whose one page redirects there, and the redirect link."""
     redirects = RedirectService()
-    with serve(redirects.app) as server:
+    with serve_in_thread(redirects.app) as server:
         Redirecting.base = server.url + RedirectService.PATH
         link = redirects.link(server.url, location)
         lab.gemini.llm = OnePage(SampleModel(), link)
@@ -122,7 +122,7 @@ def assert_only_link(outcome: RunResult, url: str) -> None:
         assert followed(MarkdownIt("commonmark").render(markdown)) == {url}
     assert followed(html_page(finished)) == {url}
     assert annotated(pdf_document(finished)) == {url}
-    result = result_of(outcome)
+    result = tool_result(outcome)
     texts = [getattr(part, "text", "") for part in result.content]
     assert texts == [outcome.answer]
     structured: dict[str, Any] = result.structuredContent or {}

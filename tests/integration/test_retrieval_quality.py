@@ -13,7 +13,7 @@ from evals.retrieval.documents import export
 from evals.retrieval.questions import CROSS, Label, Question, load
 
 from agent.knowledge.types import Chunk, KnowledgeHit, KnownDocument
-from agent.sample.services.loopback import serve
+from agent.sample.services.loopback import serve_in_thread
 from tests.support.standins import RankingService
 
 BOUND = 0.85
@@ -71,7 +71,7 @@ def test_the_table_has_the_number_of_questions_and_cross_language_ones_apart(
 async def test_vectors_and_both_together_are_measured_where_an_embedder_is_set(
     files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with serve(RankingService().app) as server:
+    with serve_in_thread(RankingService().app) as server:
         monkeypatch.setenv("EMBEDDING_MODEL", "tei:stand-in")
         monkeypatch.setenv("TEI_EMBED_URL", server.url)
         found = await by_vectors(files / "documents", tmp_path, QUESTIONS[:3])

@@ -26,7 +26,7 @@ from agent.mcp.osm.services import PUBLIC
 from agent.mcp.records import MapOptions, MapResult, lnglat
 from agent.mcp.servers import amap_server, osm_server
 from agent.sample.services.amap import AmapService
-from agent.sample.services.loopback import serve
+from agent.sample.services.loopback import serve_in_thread
 from agent.settings import Settings
 from agent.texts import say
 from tests.integration.test_question_kept import Spoken, plan
@@ -324,7 +324,7 @@ async def test_places_of_a_real_extract_are_found_with_their_hours() -> None:
 @asynccontextmanager
 async def both_maps() -> AsyncIterator[Maps]:
     """Amap's own server and ours, each before its stand-in."""
-    with osm_service() as lab, serve(AmapService().app) as amap:
+    with osm_service() as lab, serve_in_thread(AmapService().app) as amap:
         settings = osm_settings(lab, amap_qps=1000)
         entries = [amap_server(settings, redirect=amap.url), osm_server(settings)]
         maps = Maps([build_map_client(settings, Calls(), server=one) for one in entries])
@@ -336,7 +336,7 @@ async def both_maps() -> AsyncIterator[Maps]:
 
 @pytest.mark.usefixtures("map_server_script")
 async def test_a_second_map_that_is_not_set_up_is_no_gap_where_the_first_one_answered() -> None:
-    with osm_service() as lab, serve(AmapService().app) as amap:
+    with osm_service() as lab, serve_in_thread(AmapService().app) as amap:
         settings = osm_settings(lab, amap_qps=1000)
         other = replace(osm_server(settings), missing="TANLU_CONTACT")
         entries = [amap_server(settings, redirect=amap.url), other]

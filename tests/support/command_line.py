@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agent.sample.model.reply import SampleModel
-from agent.sample.services.loopback import serve
+from agent.sample.services.loopback import serve_in_thread
 from tests.support.programs import Program, clean_environment
 from tests.support.standins import GeminiService
 
@@ -76,7 +76,7 @@ def cli_fixture(tmp_path: Path) -> Iterator[Cli]:
 def gemini_fixture() -> Iterator[GeminiService]:
     """Gemini's protocol on loopback; `url` is where."""
     service = GeminiService(SampleModel(), key=CANARY)
-    with serve(service.app) as running:
+    with serve_in_thread(service.app) as running:
         service.url = running.url  # type: ignore[attr-defined]
         yield service
 

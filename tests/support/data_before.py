@@ -18,7 +18,7 @@ from pydantic import SecretStr
 
 from agent.runs.sql import Place
 from agent.sample.model.reply import SampleModel
-from agent.sample.services.loopback import serve
+from agent.sample.services.loopback import serve_in_thread
 from tests.support.command_line import CANARY
 from tests.support.postgres import PostgresServer, rows
 from tests.support.standin import Recorded
@@ -152,7 +152,7 @@ class Keyed:
 def keyed() -> Iterator[Keyed]:
     """Serve both until the block ends."""
     gemini, tavily = GeminiService(SampleModel(), key=CANARY), TavilyService(key=CANARY)
-    with serve(gemini.app) as one, serve(tavily.app) as other:
+    with serve_in_thread(gemini.app) as one, serve_in_thread(tavily.app) as other:
         environment = {
             "GEMINI_API_KEY": CANARY, "GOOGLE_GEMINI_BASE_URL": one.url,
             "TAVILY_API_KEY": CANARY, "TAVILY_BASE_URL": other.url,

@@ -14,7 +14,7 @@ from agent.assistants.deep_research.state import DeepConfiguration
 from agent.runs.reply_cache import ReplyCache
 from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from agent.sample.model.text import block
-from agent.sample.services.loopback import serve
+from agent.sample.services.loopback import serve_in_thread
 from agent.sample.services.search import KEY
 from agent.services import build_services
 from agent.settings import Settings
@@ -180,9 +180,9 @@ async def deep_laboratory(
     async with AsyncExitStack() as stack:
         where = {
             "gemini_api_key": MODEL_KEY,
-            "google_gemini_base_url": stack.enter_context(serve(gemini.app)).url,
+            "google_gemini_base_url": stack.enter_context(serve_in_thread(gemini.app)).url,
             "tavily_api_key": KEY,
-            "tavily_base_url": stack.enter_context(serve(tavily.app)).url,
+            "tavily_base_url": stack.enter_context(serve_in_thread(tavily.app)).url,
         }
         kept = ReplyCache(reply_cache) if reply_cache else None
         services = build_services(Settings(**{**where, **settings}), reply_cache=kept)

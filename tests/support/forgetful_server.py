@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from aiohttp import web
 
-from agent.sample.services.loopback import serve
+from agent.sample.services.loopback import serve_in_thread
 from tests.support.batch_lab import values_of
 
 Fate = Literal["done", "lost", "stuck", "queued", "unfinished"]
@@ -95,6 +95,6 @@ class ForgetfulServer:
 @contextmanager
 def forgetful(*fates: Fate) -> Iterator[ForgetfulServer]:
     server = ForgetfulServer(*fates)
-    with serve(server.app) as running:
+    with serve_in_thread(server.app) as running:
         server.url = running.url
         yield server

@@ -68,8 +68,8 @@ def _check_tools(body: Mapping[str, Any]) -> None:
 def _check_calls(contents: Sequence[Mapping[str, Any]]) -> None:
     """Check that every result answers a call of the turn before it, and that none is missing."""
     for before, after in itertools.pairwise([{}, *contents]):
-        results = gemini.parts_of(after, "functionResponse")
-        calls = gemini.parts_of(before, "functionCall")
+        results = gemini.parts_of_kind(after, "functionResponse")
+        calls = gemini.parts_of_kind(before, "functionCall")
         if not results and not calls:
             continue
         if len(results) != len(calls):

@@ -10,7 +10,7 @@ import pytest
 from agent.core.calls import Calls
 from agent.core.errors import ProviderError
 from agent.sample.services.filings import Company, Filing
-from agent.sample.services.loopback import Service, serve
+from agent.sample.services.loopback import Service, serve_in_thread
 from agent.sample.services.scholar import SampleArticle, SamplePaper
 from agent.search.document_sources import DocumentSources
 from agent.search.documents import Document
@@ -146,7 +146,7 @@ class SourceBench:
 @pytest.fixture(scope="module", params=list(PATHS), name="running_source")
 def running_source_fixture(request: pytest.FixtureRequest) -> Iterator[tuple[str, Service, str]]:
     service = build(request.param)
-    with serve(service.app) as server:
+    with serve_in_thread(service.app) as server:
         yield request.param, service, server.url
 
 

@@ -23,7 +23,7 @@ from agent.mcp.map_server import MapServer, ServerCommand
 from agent.mcp.records import MapOptions, MapResult
 from agent.mcp.servers import amap_server, death_signal
 from agent.mcp.session import SessionLimits, SupervisedSession
-from agent.sample.services.loopback import serve
+from agent.sample.services.loopback import serve_in_thread
 from agent.settings import Settings
 from tests.support.standins import AmapService
 
@@ -146,7 +146,7 @@ async def map_lab(
     """Yield a map of its own, closed at the end."""
     amap = AmapService(key=key, qps=qps)
     settings = Settings(amap_maps_api_key=SecretStr(CANARY), amap_qps=amap_qps, **changes)
-    with serve(amap.app) as running:
+    with serve_in_thread(amap.app) as running:
         maps = build_map_client(settings, Calls(), redirect=running.url)
         try:
             yield MapLab(amap, running.url, settings, maps)

@@ -19,7 +19,7 @@ import pytest
 from aiohttp import web
 
 from agent.evidence.geo import distance_m
-from agent.sample.services.loopback import BODY, Service, serve
+from agent.sample.services.loopback import BODY, Service, serve_in_thread
 from agent.settings import Settings
 from tests.support.standin import Standin
 
@@ -242,7 +242,7 @@ class OsmLab:
 @contextmanager
 def osm_service(elements: Sequence[Element] | None = None) -> Iterator[OsmLab]:
     service = OsmService(own_elements() if elements is None else elements)
-    with serve(service.app) as running:
+    with serve_in_thread(service.app) as running:
         settings = {
             "nominatim_base_url": f"{running.url}/nominatim",
             "overpass_base_url": f"{running.url}/overpass",

@@ -10,7 +10,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from agent.sample.model.reply import SampleModel
-from agent.sample.services.loopback import BODY, serve
+from agent.sample.services.loopback import BODY, serve_in_thread
 from tests.support.command_line import CANARY, searches, until
 from tests.support.standin import Speed
 from tests.support.standins import GeminiService
@@ -60,7 +60,7 @@ def held_gemini() -> Iterator[HeldGemini]:
     At the end nothing is held: a call that waits would keep the process from ending.
     """
     service = HeldGemini()
-    with serve(service.app) as running:
+    with serve_in_thread(service.app) as running:
         service.environment = {
             "GEMINI_API_KEY": CANARY,
             "GOOGLE_GEMINI_BASE_URL": running.url,

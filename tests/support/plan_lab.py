@@ -17,7 +17,7 @@ from agent.runs.reply_cache import ReplyCache
 from agent.runs.workspace_store import WorkspaceStore
 from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from agent.sample.model.text import block, lines
-from agent.sample.services.loopback import Service, serve
+from agent.sample.services.loopback import Service, serve_in_thread
 from agent.sample.services.search import KEY
 from agent.search.document_sources import DocumentSources
 from agent.services import build_papers, build_reader, build_services
@@ -188,7 +188,9 @@ def running_world(
         for name, service in services.items():
             service.app.middlewares.insert(0, middleware(name))
     with ExitStack() as stack:
-        urls = {name: stack.enter_context(serve(s.app)).url for name, s in services.items()}
+        urls = {
+            name: stack.enter_context(serve_in_thread(s.app)).url for name, s in services.items()
+        }
         given: dict[str, Any] = dict(services)
         yield World(**given, urls=urls)
 

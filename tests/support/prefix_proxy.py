@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import aiohttp
 from aiohttp import web
 
-from agent.sample.services.loopback import serve
+from agent.sample.services.loopback import serve_in_thread
 
 PREFIX = "/tanlu"
 _HOP = {"connection", "keep-alive", "transfer-encoding", "content-length", "content-encoding"}
@@ -44,5 +44,5 @@ def below_prefix(upstream: str) -> Iterator[str]:
 
     app.cleanup_ctx.append(opened)
     app.router.add_route("*", f"{PREFIX}/{{path:.*}}", passed_on)
-    with serve(app) as running:
+    with serve_in_thread(app) as running:
         yield f"{running.url}{PREFIX}"

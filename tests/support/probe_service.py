@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from aiohttp import web
 
-from agent.sample.services.loopback import serve
+from agent.sample.services.loopback import serve_in_thread
 
 
 class Probe:
@@ -53,5 +53,5 @@ class Probe:
 def probe_service(seconds: float = 0.0) -> Iterator[tuple[Probe, str]]:
     """A running probe and its address."""
     probe = Probe(seconds)
-    with serve(probe.app) as running:
+    with serve_in_thread(probe.app) as running:
         yield probe, running.url

@@ -11,7 +11,7 @@ from agent.core.budget import Budget, Limits, Meter
 from agent.core.calls import Calls
 from agent.knowledge.embeddings import BatchEmbedder, build_embedder
 from agent.knowledge.rerank import RerankClient
-from agent.sample.services.loopback import Service, serve
+from agent.sample.services.loopback import Service, serve_in_thread
 from agent.settings import Settings
 from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.scripted import Scripted
@@ -65,7 +65,7 @@ def embed_settings(kind: str, url: str) -> dict[str, Any]:
 @pytest.fixture(scope="module", params=KINDS, name="reranking_server")
 def reranking_server_fixture(request: pytest.FixtureRequest) -> Iterator[tuple[str, Service, str]]:
     service = RankingService(key=KEY)
-    with serve(service.app) as server:
+    with serve_in_thread(service.app) as server:
         yield request.param, service, server.url
 
 
@@ -73,7 +73,7 @@ def reranking_server_fixture(request: pytest.FixtureRequest) -> Iterator[tuple[s
 def embedding_server_fixture(request: pytest.FixtureRequest) -> Iterator[tuple[str, Service, str]]:
     google = request.param == "google"
     service = GeminiService(Scripted(), key=KEY) if google else RankingService(key=KEY)
-    with serve(service.app) as server:
+    with serve_in_thread(service.app) as server:
         yield request.param, service, server.url
 
 

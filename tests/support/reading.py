@@ -15,7 +15,7 @@ from agent.reading.extract import ExtractLimits, Extractor
 from agent.reading.fetch import Fetcher, FetchLimits, HostLimits
 from agent.reading.guard import AddressGuard
 from agent.reading.reader import Article, Reader
-from agent.sample.services.loopback import Running, serve
+from agent.sample.services.loopback import Running, serve_in_thread
 from tests.support.hostile_urls import answers
 from tests.support.strange_pages import StrangePages
 
@@ -63,7 +63,7 @@ class Outside:
 @contextmanager
 def strange_pages(host: str = "127.0.0.1", port: int = 0) -> Iterator[Outside]:
     pages = StrangePages()
-    with serve(pages.app, host=host, port=port) as running:
+    with serve_in_thread(pages.app, host=host, port=port) as running:
         yield Outside(pages, running)
 
 

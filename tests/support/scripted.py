@@ -13,7 +13,7 @@ from agent.core.budget import Budget, Limits, Meter
 from agent.core.calls import Calls
 from agent.models.client import ModelClient
 from agent.sample.model.request import ModelReply, ModelTurn
-from agent.sample.services.loopback import Service, serve
+from agent.sample.services.loopback import Service, serve_in_thread
 from agent.settings import Settings
 
 KEY = "AIza-canary-0123456789abcdef"
@@ -63,7 +63,7 @@ async def client_for(
     service: Service, *, calls: Calls | None = None, **settings: Any
 ) -> AsyncIterator[ModelClient]:
     """A client whose provider is the service: Gemini's protocol, or OpenAI's at /v1."""
-    with serve(service.app) as running:
+    with serve_in_thread(service.app) as running:
         where: dict[str, Any] = (
             {"gemini_api_key": KEY, "google_gemini_base_url": running.url}
             if service.name == "gemini"

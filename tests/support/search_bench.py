@@ -9,7 +9,7 @@ import pytest
 from agent.core.calls import Calls
 from agent.core.errors import ProviderError
 from agent.sample.records import SamplePage
-from agent.sample.services.loopback import Service, serve
+from agent.sample.services.loopback import Service, serve_in_thread
 from agent.search.hits import SearchProvider
 from agent.search.http import SearchHttp
 from agent.search.web import configured_services
@@ -70,7 +70,7 @@ class Bench:
 @pytest.fixture(params=list(SERVICES), name="running")
 def running_fixture(request: pytest.FixtureRequest) -> Iterator[tuple[str, Service, str]]:
     service = SERVICES[request.param](key=KEY, pages=pages)
-    with serve(service.app) as server:
+    with serve_in_thread(service.app) as server:
         yield request.param, service, server.url
 
 

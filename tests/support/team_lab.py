@@ -14,7 +14,7 @@ from agent.mcp.map import build_maps
 from agent.runs.reply_cache import ReplyCache
 from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from agent.sample.model.text import block, elements, lines
-from agent.sample.services.loopback import serve
+from agent.sample.services.loopback import serve_in_thread
 from agent.sample.services.search import KEY
 from agent.services import build_services
 from agent.settings import Settings
@@ -216,7 +216,7 @@ async def team_laboratory(
         AmapService(key=KEY),
     )
     async with AsyncExitStack() as stack:
-        urls = [stack.enter_context(serve(service.app)).url for service in standins]
+        urls = [stack.enter_context(serve_in_thread(service.app)).url for service in standins]
         used = Settings(**{**_endpoints(urls, amap=amap), **settings})
         kept = ReplyCache(reply_cache) if reply_cache else None
         services = impatient(build_services(used, reply_cache=kept))

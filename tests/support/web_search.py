@@ -8,7 +8,7 @@ import pytest
 
 from agent.core.calls import Calls
 from agent.core.errors import ConfigurationError, ProviderRefused, ProviderUnavailable, RateLimited
-from agent.sample.services.loopback import Service, serve
+from agent.sample.services.loopback import Service, serve_in_thread
 from agent.sample.services.search import KEY
 from agent.search.web import WebSearch
 from agent.settings import Settings
@@ -38,7 +38,7 @@ async def build_fixture() -> AsyncIterator[Build]:
             services: dict[str, Service] = {}
             for name in names:
                 services[name] = SERVICES[name](pages=pages)
-                url = stack.enter_context(serve(services[name].app)).url
+                url = stack.enter_context(serve_in_thread(services[name].app)).url
                 more |= {f"{name}_api_key": KEY, f"{name}_base_url": url}
             search = WebSearch(Settings(**more), models, Calls(), today=lambda: "2026-11-21")
             stack.push_async_callback(search.aclose)

@@ -15,10 +15,10 @@ from agent.server.auth.admission import (
     MAX_INPUT,
     MAX_SETTINGS,
     MAX_STEPS,
+    characters_in,
     check_run,
     check_settings,
     is_secret,
-    weight,
 )
 
 
@@ -56,7 +56,7 @@ def test_a_deep_value_is_measured_to_its_bottom() -> None:
     deep: Any = "end"
     for _ in range(5000):
         deep = [deep]
-    assert weight(deep) == 5004
+    assert characters_in(deep) == 5004
     with pytest.raises(InputError, match=r"^metadata: "):
         check_run({"metadata": {"deep": ["x" * MAX_SETTINGS]}})
 

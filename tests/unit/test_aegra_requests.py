@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 from agent.engines.aegra.requests import (
     AsLangGraphTakesThem,
     adapted,
-    read_request,
+    read_run_request,
     strategy_of,
 )
 from agent.engines.aegra.transport import InProcessTransport
@@ -34,7 +34,7 @@ def changed(path: str, **body: Any) -> dict[str, Any]:
 )
 def test_what_no_run_may_ask_is_seen_whatever_the_shape(value: dict[str, Any]) -> None:
     with pytest.raises(Exception, match=r"context\.api_key"):
-        check_run(read_request(value).fields)
+        check_run(read_run_request(value).fields)
 
 
 async def test_a_rule_is_shown_a_webhook_that_aegra_drops_and_nothing_of_other_requests() -> None:
@@ -42,7 +42,7 @@ async def test_a_rule_is_shown_a_webhook_that_aegra_drops_and_nothing_of_other_r
     seen: list[Any] = []
 
     async def aegra(scope: Scope, receive: Receive, send: Send) -> None:
-        seen.append(read_request({"assistant_id": "agent"}).fields["webhook"])
+        seen.append(read_run_request({"assistant_id": "agent"}).fields["webhook"])
         await StreamingResponse(iter(()))(scope, receive, send)
 
     transport = httpx.ASGITransport(AsLangGraphTakesThem(aegra))
@@ -55,7 +55,7 @@ async def test_a_rule_is_shown_a_webhook_that_aegra_drops_and_nothing_of_other_r
 
 def test_a_reply_to_a_pause_is_a_command() -> None:
     params = {"response": "yes", "goto": "reflection"}
-    request = read_request({"method": "input.respond", "params": params})
+    request = read_run_request({"method": "input.respond", "params": params})
     assert request.command == {"resume": "yes", "update": None, "goto": "reflection"}
 
 

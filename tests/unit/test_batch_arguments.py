@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.batch.disk import TraceFolder, safe_name
+from agent.batch.disk import TraceFolder, file_name_of
 from agent.batch.questions import BENCHMARKS
 from agent.cli import COMMANDS
-from agent.cli.batch import BatchPlan, advise, read_plan
+from agent.cli.batch import BatchPlan, advise, read_batch_plan
 from agent.cli.parser import build_parser
 from agent.core.errors import AgentError, ConfigurationError, InputError
 
@@ -20,7 +20,7 @@ def parsed(*argv: str) -> Namespace:
 
 
 def plan(*argv: str) -> BatchPlan:
-    return read_plan(parsed(*argv))
+    return read_batch_plan(parsed(*argv))
 
 
 @pytest.fixture(autouse=True)
@@ -166,4 +166,4 @@ def test_a_trace_stays_in_its_folder_under_any_id(id: str, tmp_path: Path) -> No
 
 def test_no_two_ids_share_a_file() -> None:
     ids = ["a", "A", "a/b", "a_b", "a?b", "问题", "答案", "x" * 90, "x" * 91]
-    assert len({safe_name(id).lower() for id in ids}) == len(ids)
+    assert len({file_name_of(id).lower() for id in ids}) == len(ids)

@@ -11,7 +11,7 @@ from agent.assistants.registry import ASSISTANTS
 from agent.batch.answers import Row
 from agent.batch.estimate import (
     QuestionEstimate,
-    configuration_of,
+    batch_configuration,
     estimate_table,
     estimated,
     hours,
@@ -33,13 +33,13 @@ def row(id: str, status: str = "answered", *, config: str = "c", **usage: Any) -
 
 
 def by_plan(assistant: str, *, free: bool = False, **context: Any) -> QuestionEstimate:
-    configuration = configuration_of(assistant, context)
+    configuration = batch_configuration(assistant, context)
     return estimated(assistant, configuration, [], DAY, free=free)
 
 
 @pytest.mark.parametrize("assistant", ASSISTANTS)
 def test_every_assistant_has_an_estimate_within_the_limits_of_its_runs(assistant: str) -> None:
-    one, limits = by_plan(assistant), configuration_of(assistant, {})
+    one, limits = by_plan(assistant), batch_configuration(assistant, {})
     for low, high in (one.searches, one.model_calls, one.input_tokens, one.output_tokens):
         assert 0 < low <= high
     assert one.searches[1] <= limits.max_searches
@@ -73,7 +73,7 @@ def test_rows_of_the_batch_itself_decide_once_there_are_five() -> None:
     rows = [row(str(n), searches=4, model_calls=6, input_tokens=100 * n, output_tokens=10,
                 cost_usd=0.02) for n in range(5)]  # fmt: skip
     failed = [row("failed", "failed", searches=900)]
-    configuration = configuration_of("agent", {})
+    configuration = batch_configuration("agent", {})
     assert estimated("agent", configuration, rows[:4] + failed, DAY, free=False).rows == 0
     one = estimated("agent", configuration, rows + failed, DAY, free=False)
     assert one.rows == 5
@@ -85,7 +85,9 @@ def test_rows_of_the_batch_itself_decide_once_there_are_five() -> None:
 
 def test_a_row_without_a_price_leaves_the_cost_open() -> None:
     rows = [row(str(n), cost_usd=None if n == 3 else 0.1) for n in range(6)]
-    assert estimated("agent", configuration_of("agent", {}), rows, DAY, free=False).cost_usd is None
+    assert (
+        estimated("agent", batch_configuration("agent", {}), rows, DAY, free=False).cost_usd is None
+    )
 
 
 def test_hours_are_the_questions_own_or_the_pace_of_model_calls() -> None:

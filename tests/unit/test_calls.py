@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from agent.core import calls, progress
 from agent.core.budget import Budget, Limits, Meter
-from agent.core.calls import Calls, Policy, Pulse, retry_after
+from agent.core.calls import Calls, Policy, Pulse, retry_after_seconds
 from agent.core.concurrency import Breaker, Pace, SharedSemaphore, SingleFlight
 from agent.core.errors import (
     BudgetExceeded,
@@ -129,7 +129,7 @@ async def test_a_wait_that_would_end_with_the_run_is_not_begun(
 async def test_a_retry_after_of_nothing_leaves_our_own_wait(
     wait: str, whole_back_off: None, waits: list[float]
 ) -> None:
-    send = Replies(*[RateLimited("x", "", retry_after=retry_after(wait))] * 3)
+    send = Replies(*[RateLimited("x", "", retry_after=retry_after_seconds(wait))] * 3)
     with pytest.raises(RateLimited):
         await Calls().call(Policy("x", None, timeout=1, base_delay=0.3), send, meter=meter())
     assert len(waits) == 2
@@ -379,8 +379,8 @@ def test_of_a_date_to_come_the_seconds_until_then_are_waited(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(calls.time, "time", lambda: 1_800_000_000.0)
-    assert retry_after("Fri, 15 Jan 2027 08:00:30 GMT") == 30
-    assert retry_after("Fri, 15 Jan 2027 08:00:00 GMT") == 0
-    assert retry_after("Fri, 15 Jan 2027 07:59:59 GMT") is None
-    assert retry_after("2.5") == 2.5
-    assert retry_after("soon") is None
+    assert retry_after_seconds("Fri, 15 Jan 2027 08:00:30 GMT") == 30
+    assert retry_after_seconds("Fri, 15 Jan 2027 08:00:00 GMT") == 0
+    assert retry_after_seconds("Fri, 15 Jan 2027 07:59:59 GMT") is None
+    assert retry_after_seconds("2.5") == 2.5
+    assert retry_after_seconds("soon") is None

@@ -7,7 +7,7 @@ import pytest
 
 from agent.core.errors import ConfigurationError
 from agent.engines.langgraph import checkpoints as checkpointer
-from agent.runs.sql import connect
+from agent.runs.sql import connect_sqlite
 from agent.runs.threads import open_saver, open_threads
 from agent.settings import Settings
 from tests.support.run_fixtures import whole_folder
@@ -41,7 +41,7 @@ def test_a_file_that_is_no_database_is_not_left_open(tmp_path: Path) -> None:
     path.write_text("this is certainly not an SQLite file" * 50)
     # The error is kept: its traceback would keep an unclosed connection alive.
     with pytest.raises(ConfigurationError) as kept:
-        connect(path)
+        connect_sqlite(path)
     still_open = [link for link in Path("/proc/self/fd").iterdir() if link.exists()]
     assert path not in [link.resolve() for link in still_open]
     assert str(path) in str(kept.value)

@@ -10,7 +10,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from rich.console import Console
 
-from agent.cli.console import prepare_streams, print_json, printable, reader_language
+from agent.cli.console import console_language, prepare_streams, print_json, printable
 from agent.cli.environment import RUN_ID, configure_logging
 from agent.cli.render import print_outcome, usage_line
 from agent.cli.watch import LiveWatcher, PlainWatcher, show_log
@@ -79,7 +79,7 @@ def test_lines_that_answer_no_question_are_in_the_reader_s_language(
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    assert reader_language() == language
+    assert console_language() == language
 
 
 LISTED = """两处：

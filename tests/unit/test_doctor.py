@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agent.cli.console import reader_language
+from agent.cli.console import console_language
 from agent.cli.doctor import Check, _knowledge, _label, _model, _print_groups, _search, _variables
 from agent.configuration import Configuration
 from agent.knowledge.base import build_knowledge
@@ -96,11 +96,11 @@ async def test_a_model_is_right_only_where_it_answered_filled_in_a_form_and_call
     )
     able = await checked(OpenAIService(Scripted(*answers), key=KEY))
     assert able["state"] == "ok"
-    assert say("doctor.model_speed", reader_language(), n="").strip() in able["detail"]
+    assert say("doctor.model_speed", console_language(), n="").strip() in able["detail"]
     weak = await checked(OpenAIService(Scripted(), key=KEY))
     assert weak["state"] == "missing"
     for lack in ("no_forms", "no_tools"):
-        assert say(f"doctor.model_{lack}", reader_language()) in weak["detail"]
+        assert say(f"doctor.model_{lack}", console_language()) in weak["detail"]
 
 
 async def test_a_model_that_repeats_itself_is_too_weak_and_its_key_is_not_doubted() -> None:
@@ -110,7 +110,7 @@ async def test_a_model_that_repeats_itself_is_too_weak_and_its_key_is_not_doubte
         )
     )
     assert looping["state"] == "missing"
-    assert say("doctor.model_no_text", reader_language()) in looping["detail"]
+    assert say("doctor.model_no_text", console_language()) in looping["detail"]
     assert "OPENAI_API_KEY" not in looping["suggestion"]
 
 

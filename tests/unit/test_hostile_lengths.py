@@ -35,8 +35,8 @@ from agent.knowledge.markup import front_title, markdown_blocks
 from agent.mcp.amap.records import english_name
 from agent.models.validation import find_object
 from agent.models.wrapping import OuterFence
-from agent.sample.model.minimum import nearest, sentences
-from agent.sandbox.programs import program_of
+from agent.sample.model.minimum import nearest_sentences, source_sentences
+from agent.sandbox.programs import fenced_program
 from agent.search.hits import only_known
 from agent.search.rules import published_on
 
@@ -105,7 +105,7 @@ CASES: list[tuple[Callable[[str], Any], str, str]] = [
     (figures, "", "1.234"),
     (value_of, "", "1"),
     (value_of, "", "("),
-    (lambda text: nearest(sentences(text), text, 3), "which of ", "1-"),
+    (lambda text: nearest_sentences(source_sentences(text), text, 3), "which of ", "1-"),
     (lambda text: only_known(text, ()), "", "\t"),
     (lambda text: published_on(text, "2026-05-01"), "", "1"),
     (lambda text: same_answer(text, text + "2"), "", "1-"),
@@ -136,7 +136,7 @@ def test_a_long_run_of_signs_is_read_to_its_end(
 @pytest.mark.parametrize("mark", ["```", "~~~"])
 def test_a_fence_that_a_sign_at_its_end_makes_none_is_read_to_its_end(mark: str) -> None:
     line = f"{mark}python{chr(9) * SIGNS}`"
-    assert "python" in program_of(line)
+    assert "python" in fenced_program(line)
     fence = OuterFence()
     assert fence.feed(f"{line}\nend") + fence.finish() == f"{line}\nend"
 

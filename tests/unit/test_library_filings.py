@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from agent.search.sec_edgar import Registrants, read_registrants, search_words
-from agent.search.sec_facts import as_text, current, read_figures
+from agent.search.sec_facts import as_text, read_figures, still_reported
 from tests.support.rows import by_examples
 
 LISTED = {
@@ -115,5 +115,5 @@ def test_what_is_counted_on_a_day_has_no_start() -> None:
 def test_a_concept_that_the_company_gave_up_is_left_out() -> None:
     old = read_figures("Revenues", {"units": {"USD": [value("2018-12-31", 1)]}}, 1)
     new = read_figures("Sales", {"units": {"USD": [value("2025-12-31", 2)]}}, 1)
-    assert [figure["name"] for figure in current([old, [], new])] == ["Sales"]
+    assert [figure["name"] for figure in still_reported([old, [], new])] == ["Sales"]
     assert as_text(new) == "Sales: 2 USD (FY2025 to 2025-12-31, 10-K)"

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from agent.search.akshare import company_documents, figures_of
+from agent.search.akshare import company_documents, newest_figures
 from agent.search.akshare_worker import find_company
-from agent.search.documents import doi_of, make_document, passage
+from agent.search.documents import doi_of, make_document, plain_passage
 from agent.search.openalex import abstract_of
 from tests.support.rows import by_examples
 
@@ -20,9 +20,9 @@ def test_a_doi_is_bare_and_small(given: Any, doi: str | None) -> None:
 
 def test_a_passage_keeps_paragraphs_and_drops_tags_markers_and_hidden_text() -> None:
     text = "<jats:p>First\u200b &amp; <b>bold</b>.[^w0-1]</jats:p>\n\n  \nSecond\x00 [note]."
-    assert passage(text) == "First & bold.\nSecond [note]."
-    assert passage(None) == passage(3) == ""
-    assert len(passage("x" * 100_000)) == 6000
+    assert plain_passage(text) == "First & bold.\nSecond [note]."
+    assert plain_passage(None) == plain_passage(3) == ""
+    assert len(plain_passage("x" * 100_000)) == 6000
 
 
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "file:///etc/passwd", "", None, 3, "x y"])
@@ -73,7 +73,7 @@ def test_a_code_is_a_company_where_the_list_could_not_be_had() -> None:
 def test_a_number_is_a_figure_only_with_its_unit(
     column: str, value: Any, figure: tuple[str, str, str] | None
 ) -> None:
-    found = figures_of([{"报告期": "2024-12-31", column: value}], "报告期", "https://a.cn", ())
+    found = newest_figures([{"报告期": "2024-12-31", column: value}], "报告期", "https://a.cn", ())
     assert [(f["name"], f["value"], f["unit"]) for f in found] == ([figure] if figure else [])
     assert all(f["period"] == "2024-12-31" for f in found)
 
@@ -81,7 +81,7 @@ def test_a_number_is_a_figure_only_with_its_unit(
 def test_the_newest_two_periods_and_the_last_full_year_are_told() -> None:
     days = ["2025-09-30", "2025-06-30", "2025-03-31", "2024-12-31", "2024-09-30", ""]
     rows = [{"报告期": day, "净利润": "1亿"} for day in days]
-    found = figures_of(rows, "报告期", "https://a.cn", ())
+    found = newest_figures(rows, "报告期", "https://a.cn", ())
     assert [figure["period"] for figure in found] == ["2025-09-30", "2025-06-30", "2024-12-31"]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.models.limits import Loop, repeats, without_loop
+from agent.models.limits import Loop, is_looping, without_loop
 
 SENTENCE = "The Palace Museum was founded in 1925 and stands in the middle of the city. "
 LOOPS = [
@@ -36,12 +36,12 @@ TEXTS = [
 
 @pytest.mark.parametrize("text", LOOPS)
 def test_a_loop_is_known(text: str) -> None:
-    assert repeats(text)
+    assert is_looping(text)
 
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_rows_and_lines_are_no_loop(text: str) -> None:
-    assert not repeats(text)
+    assert not is_looping(text)
 
 
 class Watched(str):
@@ -58,7 +58,7 @@ class Watched(str):
 @pytest.mark.parametrize("text", [TEXTS[0], TEXTS[2], SENTENCE])
 def test_a_text_whose_end_stands_in_it_once_is_compared_at_once(text: str) -> None:
     Watched.looks = 0
-    assert not repeats(Watched(text))
+    assert not is_looping(Watched(text))
     assert Watched.looks < 10
 
 
@@ -82,7 +82,7 @@ def test_a_text_of_rows_goes_through_whatever_its_pieces() -> None:
 def test_of_a_loop_one_round_is_left(text: str) -> None:
     left = without_loop(text)
     assert text.startswith(left)
-    assert not repeats(left)
+    assert not is_looping(left)
     assert len(left) < len(text) / 4
 
 

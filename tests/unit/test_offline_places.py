@@ -3,8 +3,8 @@
 import pytest
 
 from agent.sample.corpus import (
-    find_anchor,
     find_city,
+    find_spot,
     place_by_id,
     places_in,
     places_near,
@@ -88,7 +88,7 @@ def test_a_place_is_found_by_its_id_with_or_without_the_prefix() -> None:
 
 @by_examples
 def test_a_name_is_resolved_to_its_spot(text: str, name: str) -> None:
-    anchor = find_anchor(text)
+    anchor = find_spot(text)
     assert anchor is not None
     assert anchor.name == name
 
@@ -97,13 +97,13 @@ def test_a_name_is_resolved_to_its_spot(text: str, name: str) -> None:
     "text", ["", "  ", "Paris", "福州西湖", "不存在的地方", "西湖区文三路", "\x00"]
 )
 def test_a_name_outside_the_sample_is_not_resolved(text: str) -> None:
-    assert find_anchor(text) is None
+    assert find_spot(text) is None
 
 
 def test_a_spot_is_only_found_in_the_city_that_is_asked_for() -> None:
-    assert find_anchor("外滩", "北京") is None
-    assert find_anchor("外滩", "伦敦") is None
-    found = find_anchor("外滩", "021")
+    assert find_spot("外滩", "北京") is None
+    assert find_spot("外滩", "伦敦") is None
+    found = find_spot("外滩", "021")
     assert found is not None
     assert found.adcode == "310101"
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agent.core.calls import retry_after
+from agent.core.calls import retry_after_seconds
 from agent.core.outside import DEEPEST, finite, parse_json, parse_json_at
 from agent.mcp.amap.records import number_or_none, whole_or_none
 
@@ -68,4 +68,4 @@ def test_a_number_and_its_text_are_the_same() -> None:
      ("Wed, 21 Oct 99999 07:28:00 GMT", None), ({}, None)],
 )  # fmt: skip
 def test_a_wait_is_in_seconds_or_until_a_date(value: object, seconds: float | None) -> None:
-    assert retry_after(value) == seconds
+    assert retry_after_seconds(value) == seconds

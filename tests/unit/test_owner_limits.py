@@ -10,13 +10,13 @@ import pytest
 from langgraph_sdk import Auth
 
 from agent.core.errors import AgentError
-from agent.core.telemetry import STEP, Cost, NodeStep, tell
+from agent.core.telemetry import STEP, Cost, NodeStep, tell_listeners
 from agent.engines.langgraph.app import LangGraphServer
 from agent.runs import engine
 from agent.server import assistant_call
 from agent.server.auth import authorization, owner_limits
 from agent.server.auth.api_keys import access
-from agent.server.auth.owner_limits import OwnerLimits, TooMany, language_of
+from agent.server.auth.owner_limits import OwnerLimits, TooMany, question_language
 from agent.settings import AccessSettings
 
 NIGHT = datetime(2026, 11, 23, 23, 59, 30, tzinfo=UTC)
@@ -158,7 +158,7 @@ async def test_a_spent_day_ends_at_midnight() -> None:
     async with dollars.running():
         for owner, usd in (("alice", 1.0), ("alice", 0.5), ("bob", 1.4), ("bob", None)):
             token = STEP.set(NodeStep("agent", "node", owner=owner))
-            tell(Cost("google:some-model", usd))
+            tell_listeners(Cost("google:some-model", usd))
             STEP.reset(token)
     assert await dollars.spent("alice") == 1.5
     assert (await refusal(dollars, "alice")).retry_after == 30
@@ -170,11 +170,11 @@ async def test_yesterday_s_dollars_do_not_count() -> None:
     dollars = OwnerLimits(AccessSettings(tanlu_daily_usd=1), now=lambda: day[0])
     async with dollars.running():
         token = STEP.set(NodeStep("agent", "node", owner="alice"))
-        tell(Cost("google:some-model", 2))
+        tell_listeners(Cost("google:some-model", 2))
         await refusal(dollars, "alice")
         day[0] = datetime(2026, 11, 24, tzinfo=UTC)
         await dollars.admit("alice")
-        tell(Cost("google:some-model", 0.5))
+        tell_listeners(Cost("google:some-model", 0.5))
         STEP.reset(token)
     assert await dollars.spent("alice") == 0.5
 
@@ -183,7 +183,7 @@ async def test_sample_services_spend_nothing(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(owner_limits, "is_free", lambda: True)
     dollars = limits(tanlu_daily_usd=1)
     async with dollars.running():
-        tell(Cost("google:some-model", 2))
+        tell_listeners(Cost("google:some-model", 2))
     await dollars.admit("")
 
 
@@ -239,7 +239,7 @@ async def test_a_run_that_is_refused_for_its_input_takes_no_place(
     ],
 )  # fmt: skip
 def test_the_language_is_the_last_message_s(request_: Mapping[str, Any], language: str) -> None:
-    assert language_of(request_) == language
+    assert question_language(request_) == language
 
 
 @pytest.mark.parametrize("ruled", [False, True])

@@ -10,7 +10,7 @@ import pytest
 
 from agent.core.errors import MalformedReply, ProviderRefused
 from agent.reading.encoding import page_text
-from agent.reading.extract import kind_of
+from agent.reading.extract import body_kind
 from agent.reading.extractors import html_text, whole_html
 from agent.reading.fetch import Body, Robots
 from tests.support import office_files as files
@@ -104,7 +104,7 @@ def test_one_bad_byte_does_not_change_the_encoding_of_a_page() -> None:
     ],
 )
 def test_a_documents_kind_is_seen(body: bytes, content_type: str, kind: str) -> None:
-    assert kind_of(body, content_type) == kind
+    assert body_kind(body, content_type) == kind
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_a_documents_kind_is_seen(body: bytes, content_type: str, kind: str) -> 
 )
 def test_other_kinds_are_refused(body: bytes, content_type: str, code: str) -> None:
     with pytest.raises(ProviderRefused) as caught:
-        kind_of(body, content_type)
+        body_kind(body, content_type)
     assert caught.value.code == code
 
 

@@ -13,7 +13,7 @@ from agent.knowledge.split import (
     Sections,
     Stretch,
     pack_units,
-    sentences,
+    sentence_texts,
     split,
     tail,
 )
@@ -78,7 +78,7 @@ def test_nothing_is_lost_whatever_the_text() -> None:
         found = list(pack_units(blocks))
         assert all(0 < len(text) <= SIZE for text in found)
         held = "".join("".join(found).split())
-        parts = [part for block in blocks for part in sentences(block.text)]
+        parts = [part for block in blocks for part in sentence_texts(block.text)]
         assert all("".join(part.split()) in held for part in parts if len(part) < SIZE)
 
 
@@ -88,8 +88,8 @@ def test_a_word_longer_than_a_stretch_is_cut_anywhere() -> None:
 
 
 def test_a_sentence_ends_after_its_closing_quote_and_not_within_a_number() -> None:
-    assert sentences("他说：“好。”然后走了。") == ["他说：“好。”", "然后走了。"]
-    assert sentences("It is 3.75 V. So what?") == ["It is 3.75 V. ", "So what?"]
+    assert sentence_texts("他说：“好。”然后走了。") == ["他说：“好。”", "然后走了。"]
+    assert sentence_texts("It is 3.75 V. So what?") == ["It is 3.75 V. ", "So what?"]
 
 
 def table(rows: int) -> str:

@@ -12,7 +12,7 @@ from agent.assistants.common.plan_cost import CallSizes, Size, estimate_words, p
 from agent.assistants.common.review_plan import plan_words
 from agent.assistants.deep_research import reviewed_topics
 from agent.assistants.plan_execute import reviewed_tasks
-from agent.cli.batch import read_plan
+from agent.cli.batch import read_batch_plan
 from agent.cli.parser import build_parser
 from agent.cli.request import read_request
 from agent.cli.review import review
@@ -309,7 +309,7 @@ def test_a_review_nobody_can_give_is_refused_by_name(
         read_request(parser.parse_args(["ask", *how, *words, "q"]))
     assert refused.value.name == "review_plan"
     with pytest.raises(ConfigurationError) as refused:
-        read_plan(parser.parse_args(["batch", "none.jsonl", "-o", "a.jsonl", *words]))
+        read_batch_plan(parser.parse_args(["batch", "none.jsonl", "-o", "a.jsonl", *words]))
     assert refused.value.name == "review_plan"
     if not where:
         monkeypatch.setenv("REVIEW_PLAN", "true")

@@ -9,10 +9,10 @@ import pytest
 
 from agent.batch.disk import TraceFolder
 from agent.cli.environment import NO_RUN, RUN_ID
-from agent.cli.record import RunRecord, readable
+from agent.cli.record import RunRecord, readable_call
 from agent.core.errors import AgentError, InputError
 from agent.core.redaction import hide
-from agent.core.telemetry import Exchange, tell
+from agent.core.telemetry import Exchange, tell_listeners
 
 SECRET = "secret-0123456789"
 REPLY = json.dumps(
@@ -32,7 +32,7 @@ CALL = Exchange(
 
 def test_a_call_of_a_model_reads_as_prompt_reply_and_tool_calls_without_a_key() -> None:
     hide(SECRET)
-    text = readable(CALL)
+    text = readable_call(CALL)
     parts = ("model:google · 1.25 s", "[system]\n你是助手", "[human]\nkey [hidden]",
              "[reply]\n我查地图", "[tool_calls]\n", "maps_geo")  # fmt: skip
     places = [text.index(part) for part in parts]
@@ -41,16 +41,16 @@ def test_a_call_of_a_model_reads_as_prompt_reply_and_tool_calls_without_a_key() 
 
 
 def test_a_call_that_failed_says_why() -> None:
-    text = readable(Exchange("amap", {"tool": "maps_geo"}, problem="no answer within 5 s"))
+    text = readable_call(Exchange("amap", {"tool": "maps_geo"}, problem="no answer within 5 s"))
     assert '[request]\n{"tool": "maps_geo"}' in text
     assert "[problem]\nno answer within 5 s" in text
 
 
 def test_no_prompt_gets_into_a_log_that_was_not_asked_for(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
-        tell(CALL)
+        tell_listeners(CALL)
         with RunRecord(None).listening(log_file=False):
-            tell(CALL)
+            tell_listeners(CALL)
     assert caplog.records == []
 
 
@@ -59,9 +59,9 @@ def test_a_trace_holds_the_run_s_own_calls_only(tmp_path: Path) -> None:
 
     def calls() -> None:
         RUN_ID.set(NO_RUN)
-        tell(Exchange("of another run", {}))
+        tell_listeners(Exchange("of another run", {}))
         RUN_ID.set("run-1")
-        tell(CALL)
+        tell_listeners(CALL)
 
     with kept.listening(log_file=False):
         copy_context().run(calls)

@@ -20,7 +20,7 @@ from agent.assistants.plan_execute.search_info import Rewritten
 from agent.assistants.team_answer.analyze import Analyzed
 from agent.assistants.team_answer.synthesize import Settled
 from agent.evidence.claims.judging import Ruling, Rulings
-from agent.sample.model.recorded import REPORTS, Recording, is_recorded, recorded, recordings
+from agent.sample.model.recorded import REPORTS, Recording, is_recorded, recorded_reply, recordings
 from agent.sample.model.reply import SampleModel
 from agent.sample.model.request import ModelTurn
 from agent.state import Reflection, SearchQueryList
@@ -125,33 +125,33 @@ def route(**more: str) -> ModelTurn:
 
 
 def test_a_reply_cites_under_the_ids_of_the_request() -> None:
-    answer = recorded(route())
+    answer = recorded_reply(route())
     assert answer
     assert "[^a0-0]" in (answer.text or "")
 
 
 def test_a_reply_whose_source_the_request_does_not_show_is_not_given() -> None:
-    assert recorded(ask("answer", question=ROUTE)) is None
+    assert recorded_reply(ask("answer", question=ROUTE)) is None
 
 
 def test_another_question_another_language_and_an_added_wish_have_no_recording() -> None:
-    assert recorded(ask("answer", question="从王府井到天坛怎么走？", routes=WALK)) is None
-    assert recorded(ask("answer", "en", question=ROUTE, routes=WALK)) is None
+    assert recorded_reply(ask("answer", question="从王府井到天坛怎么走？", routes=WALK)) is None
+    assert recorded_reply(ask("answer", "en", question=ROUTE, routes=WALK)) is None
     turn = route()
     wish = ModelTurn(turn.system, f"{turn.user}\n<wishes>\n- 坐地铁\n</wishes>")
-    assert recorded(wish) is None
+    assert recorded_reply(wish) is None
 
 
 def test_a_follow_up_is_recognised_only_after_the_question_it_follows() -> None:
     after = "user: 王府井附近适合遛娃的好去处\nassistant: 有。"
-    assert recorded(ask("generate_query", question=FOLLOW_UP, conversation=after))
+    assert recorded_reply(ask("generate_query", question=FOLLOW_UP, conversation=after))
     other = "user: 三里屯的咖啡馆\nassistant: 有。"
-    assert recorded(ask("generate_query", question=FOLLOW_UP, conversation=other)) is None
+    assert recorded_reply(ask("generate_query", question=FOLLOW_UP, conversation=other)) is None
 
 
 def test_a_day_is_counted_from_the_day_of_the_request() -> None:
     weather = "[^a0-0] 北京市 2026-11-21 周六，晴/多云，2–13 °C"
-    answer = recorded(ask("answer", question="北京明天天气怎么样？", weather=weather))
+    answer = recorded_reply(ask("answer", question="北京明天天气怎么样？", weather=weather))
     assert answer
     assert "2026-11-21" in (answer.text or "")
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from agent.sandbox.process import MACHINES, filter_for
-from agent.sandbox.programs import LISTED, program_of, unlisted_imports
+from agent.sandbox.programs import LISTED, fenced_program, unlisted_imports
 
 PROGRAM = "x = 1\nif x:\n    print(x)"
 ALLOWED, REFUSED, KILLED = 0x7FFF0000, 0x00050001, 0x80000000
@@ -34,33 +34,35 @@ ALLOWED, REFUSED, KILLED = 0x7FFF0000, 0x00050001, 0x80000000
     ],
 )
 def test_only_the_program_is_left_of_what_a_model_wrote(text: str) -> None:
-    assert program_of(text) == PROGRAM
+    assert fenced_program(text) == PROGRAM
 
 
 def test_blocks_of_python_are_one_program() -> None:
-    assert program_of("```python\na = 1\n```\n然后\n```python\nprint(a)\n```") == "a = 1\nprint(a)"
+    assert (
+        fenced_program("```python\na = 1\n```\n然后\n```python\nprint(a)\n```") == "a = 1\nprint(a)"
+    )
 
 
 def test_a_single_line_loses_its_backticks() -> None:
-    assert program_of("`1 + 1`") == "1 + 1"
+    assert fenced_program("`1 + 1`") == "1 + 1"
 
 
 def test_backticks_within_a_line_stay() -> None:
-    assert program_of("s = '```'\nprint(s)") == "s = '```'\nprint(s)"
+    assert fenced_program("s = '```'\nprint(s)") == "s = '```'\nprint(s)"
 
 
 def test_a_longer_fence_holds_a_shorter_one() -> None:
-    assert program_of("````\nprint('''\n```\n''')\n````") == "print('''\n```\n''')"
+    assert fenced_program("````\nprint('''\n```\n''')\n````") == "print('''\n```\n''')"
 
 
 @pytest.mark.parametrize("text", ["", "```", "```python\n```", "\n\n", "python"])
 def test_nothing_is_an_empty_program(text: str) -> None:
-    assert program_of(text).strip("`") == ""
+    assert fenced_program(text).strip("`") == ""
 
 
 @pytest.mark.parametrize("text", ["`" * 50_000, "```\n" * 50_000, " \n" * 50_000, "~" * 50_000])
 def test_a_hostile_text_is_read_in_no_time(text: str) -> None:
-    program_of(text)
+    fenced_program(text)
 
 
 @pytest.mark.parametrize(

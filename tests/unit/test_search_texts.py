@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import pytest
 
-from agent.core.calls import retry_after
+from agent.core.calls import retry_after_seconds
 from agent.evidence.citations import cited_ids
 from agent.search.google import GoogleSearch
 from agent.search.hits import LABELS, WebChoice, beginning, make_hit, only_known, quotes_by_id
@@ -65,11 +65,11 @@ def test_quotes_are_the_sentences_before_the_markers() -> None:
 
 @by_examples
 def test_a_retry_after_is_seconds_or_unknown(value: Any, seconds: float | None) -> None:
-    assert retry_after(value) == seconds
+    assert retry_after_seconds(value) == seconds
 
 
 def test_a_retry_after_may_be_a_date() -> None:
-    seconds = retry_after(formatdate(time() + 60, usegmt=True))
+    seconds = retry_after_seconds(formatdate(time() + 60, usegmt=True))
     assert seconds is not None
     assert 55 < seconds <= 60
 

@@ -17,12 +17,12 @@ from agent.knowledge.base import KnowledgeBase, build_knowledge
 from agent.knowledge.files import Destination
 from agent.knowledge.formats import FAILURES
 from agent.knowledge.types import Scope
-from agent.knowledge.uploads import UploadLimits, Uploads, safe_name
+from agent.knowledge.uploads import UploadLimits, Uploads, upload_name
 from agent.server import documents
 from agent.server.auth.api_keys import access
 from agent.server.auth.guard import RequestGuard
 from agent.settings import Settings
-from agent.texts import has
+from agent.texts import has_text
 from tests.support.two_owners import ALICE, BOB, KEYS
 
 PATH = "/app/documents"
@@ -171,7 +171,7 @@ async def test_a_file_whose_reading_was_killed_is_listed_and_can_be_removed(
     ],
 )
 def test_a_files_name_stays_within_its_folder(name: str, kept: str) -> None:
-    assert safe_name(name) == kept
+    assert upload_name(name) == kept
 
 
 @pytest.mark.parametrize("collection", ["", "../x", "a b", "papers", "x" * 65])
@@ -239,4 +239,4 @@ async def test_a_server_that_takes_no_files_says_so(
 
 def test_the_page_says_in_its_languages_why_a_file_is_not_taken() -> None:
     codes = [*FAILURES, *documents._REFUSED, "name", "away"]
-    assert [code for code in codes if not has(f"page.documents.codes.{code}")] == []
+    assert [code for code in codes if not has_text(f"page.documents.codes.{code}")] == []

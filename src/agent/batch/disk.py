@@ -124,7 +124,7 @@ _LONGEST = 80
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-def safe_name(id: str) -> str:
+def file_name_of(id: str) -> str:
     """Return the id as a file name for every system; a changed one ends with a hash."""
     name = _UNSAFE.sub("_", id).strip(".")[:_LONGEST]
     # Upper case is hashed, too: some systems take A.json and a.json for one file.
@@ -148,7 +148,7 @@ class TraceFolder:
             raise InputError("--trace-dir", f"{folder} cannot be written to")
 
     def path(self, id: str) -> Path:
-        return self._folder / f"{safe_name(id)}.json"
+        return self._folder / f"{file_name_of(id)}.json"
 
     def write(self, id: str, trace: Mapping[str, Any]) -> None:
         """Write a trace atomically; raise AgentError if it cannot be written."""

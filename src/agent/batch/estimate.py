@@ -21,7 +21,7 @@ from agent.assistants.registry import ASSISTANTS
 from agent.assistants.team_answer import reviewed_steps as team_answer
 from agent.assistants.team_answer.analyze import MAX_STEPS
 from agent.batch.answers import Row, parse_row
-from agent.batch.progress import money
+from agent.batch.progress import format_dollars
 from agent.batch.questions import Question
 from agent.configuration import Configuration
 from agent.nodes import reviewed_queries as agent
@@ -168,7 +168,7 @@ def _within(ends: Range, most: float) -> Range:
     return min(ends[0], most), min(ends[1], most)
 
 
-def configuration_of(assistant: str, context: Mapping[str, Any]) -> Configuration:
+def batch_configuration(assistant: str, context: Mapping[str, Any]) -> Configuration:
     """Return the settings of a run of the assistant; raise ConfigurationError."""
     module, _, name = ASSISTANTS[assistant].partition(":")
     schema: type[Configuration] = (
@@ -200,7 +200,7 @@ def estimate_table(one: QuestionEstimate, count: int, time: Range) -> Table:
         ("tokens out", one.output_tokens),
     ):
         table.add_row(name, _shown([f"{end * count:,.0f}" for end in ends]))
-    cost = one.cost_usd and [money(end * count) for end in one.cost_usd]
+    cost = one.cost_usd and [format_dollars(end * count) for end in one.cost_usd]
     table.add_row("cost, list prices", _shown(cost) if cost else "not known for these models")
     table.add_row("time", _shown([f"{h:,.1f} h" if h >= 1 else f"{60 * h:.0f} min" for h in time]))
     basis = (

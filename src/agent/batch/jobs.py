@@ -144,7 +144,7 @@ class AttemptResult:
     """The quota that is spent, where the row is paused for it."""
 
 
-def result_of(
+def attempt_result(
     job: JobAttempt, finished: Finished, place: BatchTarget, *, models: Mapping[str, str]
 ) -> AttemptResult:
     """Return the row of a finished run; paused where a spent quota prevented an answer."""

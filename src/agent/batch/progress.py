@@ -30,7 +30,7 @@ _LONGEST = 160
 _STATUSES: tuple[RowStatus, ...] = ("answered", "no_answer", "failed", "skipped", "paused")
 
 
-def money(dollars: float) -> str:
+def format_dollars(dollars: float) -> str:
     """Format dollars with cents, small amounts with four digits."""
     return f"${dollars:.2f}" if dollars >= 1 or dollars == 0 else f"${dollars:.4f}"
 
@@ -43,7 +43,7 @@ def _line(text: str) -> str:
 
 def _row_line(row: Row) -> str:
     cost = row["usage"].get("cost_usd", 0.0)
-    priced = "cost unknown" if cost is None else money(cost)
+    priced = "cost unknown" if cost is None else format_dollars(cost)
     head = f"{row['status']} {row['id']} ({row['seconds']:.1f} s, {priced})"
     what = row["error"] or row["answer"]
     return _line(f"{head}: {what}" if what else head)
@@ -124,7 +124,7 @@ class BarProgress:
 def _state(counts: BatchCounts) -> str:
     answered = counts.rows.get("answered", 0) + counts.rows.get("no_answer", 0)
     failed = counts.rows.get("failed", 0) + counts.rows.get("paused", 0)
-    return f"{money(counts.cost_usd)}  {answered} answered  {failed} failed"
+    return f"{format_dollars(counts.cost_usd)}  {answered} answered  {failed} failed"
 
 
 @contextmanager
@@ -153,8 +153,8 @@ def summary_table(counts: BatchCounts, *, file_cost: float) -> Table:
     table.add_row("tokens in / out", f"{counts.input_tokens:,} / {counts.output_tokens:,}")
     table.add_row("searches", f"{counts.searches:,}")
     unknown = f" + {counts.unpriced} unpriced" if counts.unpriced else ""
-    table.add_row("cost now", money(counts.cost_usd) + unknown)
-    table.add_row("cost of the file", money(file_cost))
+    table.add_row("cost now", format_dollars(counts.cost_usd) + unknown)
+    table.add_row("cost of the file", format_dollars(file_cost))
     return table
 
 

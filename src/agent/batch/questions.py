@@ -16,7 +16,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any, Literal
 
-from agent.batch.records import records
+from agent.batch.records import file_records
 from agent.core.errors import InputError
 from agent.core.outside import parse_json
 from agent.core.strings import valid_text
@@ -165,7 +165,7 @@ def read_questions(
     raw = _read(path)
     questions: dict[str, Question] = {}
     bad: list[BadLine] = []
-    rows = records(raw, path.suffix.casefold(), frozenset(_TEXT), tell)
+    rows = file_records(raw, path.suffix.casefold(), frozenset(_TEXT), tell)
     for line, fields, problem in rows:
         if problem is None:
             problem = _take(questions, line, fields, decrypt=decrypt, benchmark=benchmark)

@@ -47,7 +47,7 @@ class FileRecord(NamedTuple):
     problem: str | None = None
 
 
-def records(
+def file_records(
     raw: bytes, suffix: str, columns: frozenset[str], tell: Callable[[str], object]
 ) -> Iterator[FileRecord]:
     """Yield every row of the file; a CSV header must have one of `columns`.
@@ -78,7 +78,7 @@ def _decoded(raw: bytes) -> tuple[str, Encoding]:
     return text.removeprefix("\ufeff"), encoding
 
 
-def plain_name(column: str) -> str:
+def plain_column(column: str) -> str:
     """Normalise a column: `Final answer`, ` final-answer` and `final_answer` are one.
 
     `编号`, `ID / 编号` and `编号（id）` are `id`.
@@ -152,7 +152,7 @@ def _by_name(pairs: Any) -> dict[str, Any]:
     """Key fields by normalised name; of two with one name the first that is not empty counts."""
     fields: dict[str, Any] = {}
     for column, value in pairs:
-        name = plain_name(column)
+        name = plain_column(column)
         if name not in fields or fields[name] in (None, ""):
             fields[name] = value
     return fields
@@ -163,7 +163,7 @@ def _csv_records(text: str, columns: frozenset[str], not_decoded: str) -> Iterat
     lines = [f"{line}\n" for line in lines[:-1]] + [line for line in lines[-1:] if line]
     delimiter = _delimiter(lines, columns)
     rows = _cells(lines, delimiter)
-    header = next(([plain_name(cell) for cell in cells] for _, cells, _ in rows if cells), [])
+    header = next(([plain_column(cell) for cell in cells] for _, cells, _ in rows if cells), [])
     for line, cells, problem in rows:
         if problem is not None:
             yield FileRecord(line, {}, problem)
@@ -184,7 +184,7 @@ def _delimiter(lines: list[str], columns: frozenset[str]) -> str:
     best, most = "", 0
     for delimiter in _DELIMITERS:
         header: list[str] = next((cells for _, cells, _ in _cells(lines, delimiter) if cells), [])
-        if len(header) > most and columns.intersection(plain_name(cell) for cell in header):
+        if len(header) > most and columns.intersection(plain_column(cell) for cell in header):
             best, most = delimiter, len(header)
     if lines and not best:
         names = ", ".join(sorted(columns))
@@ -238,7 +238,7 @@ def _sheet_records(raw: bytes, tell: Callable[[str], object]) -> Iterator[FileRe
         raise InputError("QUESTIONS", "the workbook cannot be read") from None
     if sheets > 1:
         tell(f"only the first of {sheets} sheets is read")
-    names = [plain_name(name) for name in rows[0]] if rows else []
+    names = [plain_column(name) for name in rows[0]] if rows else []
     for line, cells in enumerate(rows[1:], start=2):
         if any(cell.strip() for cell in cells):
             yield FileRecord(line, _by_name(zip(names, cells, strict=False)))

@@ -13,7 +13,7 @@ import httpx
 from langgraph_sdk.client import LangGraphClient
 
 from agent.batch.jobs import Finished, JobAttempt, review_error
-from agent.client.connection import connected, find_assistant, refusal
+from agent.client.connection import connected, find_assistant, server_refusal
 from agent.client.follow import (
     FollowLimits,
     RunFollower,
@@ -53,9 +53,9 @@ async def remote_worker(
                 assistant = await find_assistant(client, name)
                 schemas = await client.assistants.get_schemas(assistant["assistant_id"])
         except httpx.HTTPError as error:
-            raise refusal(url, error) from None
+            raise server_refusal(url, error) from None
         except TimeoutError:
-            raise refusal(url, httpx.ReadTimeout("no reply")) from None
+            raise server_refusal(url, httpx.ReadTimeout("no reply")) from None
         schema = schemas.get("context_schema") or schemas.get("config_schema") or {}
         input_schema = schemas.get("input_schema") or {}
         takes_format = "format_requirement" in input_schema.get("properties", {})

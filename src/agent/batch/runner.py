@@ -16,8 +16,8 @@ from agent.batch.jobs import (
     Finished,
     JobAttempt,
     Worker,
+    attempt_result,
     job_of,
-    result_of,
     skipped_row,
 )
 from agent.batch.questions import Question
@@ -177,7 +177,7 @@ class Runner:
             # no row.
             self.stop("error", error.message)
             return
-        result = result_of(job, finished, self._place, models=self._worker.models)
+        result = attempt_result(job, finished, self._place, models=self._worker.models)
         if result.quota is not None:
             self.stop("quota", result.quota)
         if self._traces is not None:

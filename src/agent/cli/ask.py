@@ -23,7 +23,7 @@ from agent.cli.console import (
     is_terminal,
     print_json,
     printable,
-    tell,
+    tell_aside,
 )
 from agent.cli.environment import configure_logging, log_level, read_environment
 from agent.cli.record import RunRecord
@@ -62,7 +62,7 @@ def run_command(arguments: Namespace) -> int:
     except AgentError as error:
         return fail(error, code=USAGE)
     if request.url is not None and (arguments.trace_dir or arguments.log_file):
-        tell(say("terminal.server_keeps", _language(request)))
+        tell_aside(say("terminal.server_keeps", _language(request)))
     accepted = asyncio.Event()
     try:
         with record.listening(log_file=arguments.log_file is not None):
@@ -219,9 +219,9 @@ async def _run_here(
 def _report_other(run: "AcceptedRun", status: str) -> None:
     command = command_line("ask", [], Namespace(thread=run.thread_id), "thread")
     if status == "continuing":
-        tell(f"tanlu: continuing a question that was interrupted (see it with: {command})")
+        tell_aside(f"tanlu: continuing a question that was interrupted (see it with: {command})")
     else:
-        tell(f"tanlu: the interrupted question ended: {status} ({command})")
+        tell_aside(f"tanlu: the interrupted question ended: {status} ({command})")
 
 
 def _language(request: AskRequest) -> Language:
@@ -281,7 +281,7 @@ def _save(outcome: RunResult, arguments: Namespace, record: RunRecord) -> bool:
             fail(say("terminal.not_saved", outcome.language, **reason))
     if not (arguments.json or arguments.quiet):
         for file in dict.fromkeys(files):
-            tell(say("terminal.saved", outcome.language, file=file))
+            tell_aside(say("terminal.saved", outcome.language, file=file))
     return all_saved
 
 

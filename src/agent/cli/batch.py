@@ -25,8 +25,8 @@ from agent.cli.console import (
     FAILED,
     USAGE,
     command_line,
+    console_language,
     fail,
-    reader_language,
     report_bad_lines,
 )
 from agent.cli.environment import configure_logging, log_level, on_interrupt, read_environment
@@ -77,7 +77,7 @@ def beside(answers: Path, suffix: str) -> Path:
     return answers.with_name(answers.name + suffix)
 
 
-def read_plan(arguments: Namespace) -> BatchPlan:
+def read_batch_plan(arguments: Namespace) -> BatchPlan:
     """Return the plan; raise InputError or ConfigurationError naming the argument."""
     url = server_url(arguments.url, offline=arguments.offline)
     sets = split_sets(arguments.sets)
@@ -159,7 +159,7 @@ def run_command(arguments: Namespace) -> int:
     """Run the command; return 0 all done, 1 something left, 2 bad usage, 130 after Ctrl-C."""
     try:
         read_environment(offline=arguments.offline)
-        plan = read_plan(arguments)
+        plan = read_batch_plan(arguments)
         traces = TraceFolder(plan.trace_dir) if plan.trace_dir else None
     except AgentError as error:
         return fail(error, code=USAGE)
@@ -192,7 +192,7 @@ def _estimate(plan: BatchPlan) -> int:
     rows = estimate.read_rows(plan.place.rows, plan.place.config)
     left = estimate.left_of(plan.questions, rows, retry_failed=plan.limits.retry_failed)
     try:
-        configuration = estimate.configuration_of(plan.place.assistant, plan.context())
+        configuration = estimate.batch_configuration(plan.place.assistant, plan.context())
     except (AgentError, KeyError) as error:
         return fail(f"--dry-run: of settings and assistants unknown here nothing is known: {error}")
     today, free = datetime.now(UTC).date(), settings.mode == "offline"
@@ -217,7 +217,7 @@ def advise(plan: BatchPlan) -> None:
     wants_reports = [name for name in names if name and BENCHMARKS[name].rubric == "report"]
     if wants_reports and plan.place.assistant == "team_answer":
         title = BENCHMARKS[wants_reports[0]].title
-        fail(say("batch.wants_reports", reader_language(), benchmark=title))
+        fail(say("batch.wants_reports", console_language(), benchmark=title))
 
 
 async def _batch(plan: BatchPlan, traces: TraceFolder | None) -> int:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from agent.cli.console import ANSWERED, USAGE, fail, print_result, reader_language
-from agent.cli.environment import prepare
+from agent.cli.console import ANSWERED, USAGE, console_language, fail, print_result
+from agent.cli.environment import open_environment
 from agent.core.errors import AgentError, InputError
 from agent.evaluation.answers import JUDGED, FileAnswer, answers_path, read_answers
-from agent.evaluation.card import money
+from agent.evaluation.card import dollars_or_words
 from agent.evaluation.comparison import (
     ClassDifference,
     Comparison,
@@ -48,7 +48,7 @@ class File:
 def run_command(arguments: Namespace) -> int:
     """Run the command; return 0 compared, 2 where the files cannot be."""
     try:
-        prepare(arguments)
+        open_environment(arguments)
         a, b = _read(arguments.a), _read(arguments.b)
         judge, comparison = _compare(a, b, arguments.model)
     except AgentError as error:
@@ -60,7 +60,7 @@ def run_command(arguments: Namespace) -> int:
 
 
 def _compare(a: File, b: File, judge: str | None) -> tuple[str, Comparison]:
-    language = reader_language()
+    language = console_language()
     judge = judge or common_judge(a.verdicts, b.verdicts)
     if judge is None:
         raise InputError("A B", say("compare.no_common_judge", language))
@@ -79,7 +79,7 @@ def _read(address: str) -> File:
     answers, _ = read_answers(path, config)
     verdicts = read_verdicts(verdicts_path(path))
     if not verdicts:
-        raise InputError(address, say("compare.unjudged", reader_language()))
+        raise InputError(address, say("compare.unjudged", console_language()))
     return File(address, [answer for answer in answers if answer.status in JUDGED], verdicts)
 
 
@@ -92,7 +92,7 @@ def _rounded(value: Any) -> Any:
 
 
 def _lines(a: File, b: File, judge: str, comparison: Comparison) -> Iterator[str]:
-    language = reader_language()
+    language = console_language()
     yield f"A = {a.title(language)}"
     yield f"B = {b.title(language)}"
     yield say("compare.basis", language, pairs=comparison.pairs, judge=judge)
@@ -157,7 +157,7 @@ def _percent(difference: ScoreDifference) -> dict[str, str]:
 
 def _cost_lines(comparison: Comparison, language: Language) -> Iterator[str]:
     if comparison.cost_usd is not None:
-        a, b = (money(cost, language) for cost in comparison.cost_usd)
+        a, b = (dollars_or_words(cost, language) for cost in comparison.cost_usd)
         yield from ("", say("compare.cost", language, a=a, b=b))
     if comparison.seconds is not None:
         a, b = (f"{seconds:.1f}" for seconds in comparison.seconds)

@@ -9,7 +9,7 @@ from argparse import Namespace
 from dotenv import dotenv_values, unset_key
 from pydantic import SecretStr
 
-from agent.cli.console import ANSWERED, USAGE, fail, is_terminal, reader_language, tell
+from agent.cli.console import ANSWERED, USAGE, console_language, fail, is_terminal, tell_aside
 from agent.client.connection import KEY_NAME
 from agent.configuration import Configuration, configure
 from agent.core.errors import AgentError, ConfigurationError, InputError
@@ -55,7 +55,7 @@ def _list() -> None:
     path = user_env_file()
     print(path)  # noqa: T201
     for name, value in dotenv_values(path).items():
-        text = say("config.is_set", reader_language()) if _is_secret(name) else value
+        text = say("config.is_set", console_language()) if _is_secret(name) else value
         print(f"{name}={text}")  # noqa: T201
 
 
@@ -98,4 +98,4 @@ def _unset(name: str) -> None:
 
 
 def _say(key: str, name: str) -> None:
-    tell(say(f"config.{key}", reader_language(), name=name, file=user_env_file()))
+    tell_aside(say(f"config.{key}", console_language(), name=name, file=user_env_file()))

@@ -49,7 +49,7 @@ def fail(message: "str | AgentError", *, code: int = FAILED, hint: bool = False)
         from agent.texts import problem_text
 
         if isinstance(message, ConfigurationError):
-            message = problem_text(message, reader_language())
+            message = problem_text(message, console_language())
         else:
             message = message.message
     reason, _, remedy = scrub(message).partition(" → ")
@@ -61,7 +61,7 @@ def fail(message: "str | AgentError", *, code: int = FAILED, hint: bool = False)
     return code
 
 
-def tell(line: str) -> None:
+def tell_aside(line: str) -> None:
     """Print a line on standard error, where it is no part of the answer."""
     print(line, file=sys.stderr, flush=True)  # noqa: T201
 
@@ -100,7 +100,7 @@ def is_terminal() -> bool:
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
 
 
-def reader_language() -> "Language":
+def console_language() -> "Language":
     """Return the language for lines that answer no question: ANSWER_LANGUAGE, else the locale's."""
     chosen = os.environ.get("ANSWER_LANGUAGE", "").lower()
     if chosen not in ("zh", "en"):

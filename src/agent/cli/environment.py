@@ -59,16 +59,18 @@ class _LogFile(logging.FileHandler):
             super().close()
 
 
-def prepare(arguments: Namespace) -> None:
+def open_environment(arguments: Namespace) -> None:
     """Read the environment and open the log, as most commands begin; raise ConfigurationError."""
     read_environment(offline=getattr(arguments, "offline", False))
     configure_logging(log_level(), getattr(arguments, "log_file", None), terminal="ERROR")
 
 
-def carry_out(arguments: Namespace, work: Callable[[Namespace], Coroutine[Any, Any, int]]) -> int:
+def exit_code_of(
+    arguments: Namespace, work: Callable[[Namespace], Coroutine[Any, Any, int]]
+) -> int:
     """Prepare and do a command's work; return its code: 1 if refused, 2 if asked wrongly."""
     try:
-        prepare(arguments)
+        open_environment(arguments)
         return asyncio.run(work(arguments))
     except (ConfigurationError, InputError) as error:
         return fail(error, code=USAGE)

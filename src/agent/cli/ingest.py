@@ -22,9 +22,9 @@ from agent.cli.console import (
     fail,
     print_json,
     printable,
-    tell,
+    tell_aside,
 )
-from agent.cli.environment import on_interrupt, prepare
+from agent.cli.environment import on_interrupt, open_environment
 from agent.cli.search import check_owner, open_knowledge
 from agent.core.errors import AgentError, ConfigurationError
 from agent.core.strings import one_line
@@ -37,7 +37,7 @@ from agent.knowledge.ingest import (
     IngestListener,
     Report,
 )
-from agent.knowledge.sqlite import check_names
+from agent.knowledge.sqlite import check_collection_names
 from agent.sample.services.pages import sample_documents
 from agent.settings import read_settings
 
@@ -66,7 +66,7 @@ class LineListener(IngestListener):
             self.notice(f"[{report.done}/{report.total}] {result_line(result)}")
 
     def notice(self, line: str) -> None:
-        tell(line)
+        tell_aside(line)
 
 
 class BarListener(IngestListener):
@@ -122,8 +122,8 @@ def run_command(arguments: Namespace) -> int:
     elif not arguments.paths:
         return fail("name a file or a folder, or --sample", code=USAGE)
     try:
-        prepare(arguments)
-        check_names(arguments.collection, arguments.owner)
+        open_environment(arguments)
+        check_collection_names(arguments.collection, arguments.owner)
         check_owner(arguments.owner)
     except AgentError as error:
         return fail(error, code=USAGE)
@@ -183,7 +183,7 @@ def _warn_of_unread(arguments: Namespace) -> None:
     settings = read_settings()
     if settings.tanlu_mode == "auto" and settings.mode == "offline":
         command = _resume_command(Namespace(**{**vars(arguments), "offline": True}))
-        tell(_UNREAD.format(command=command))
+        tell_aside(_UNREAD.format(command=command))
 
 
 def _resume_command(arguments: Namespace) -> str:

@@ -13,20 +13,20 @@ from agent.cli.console import (
     CANCELLED,
     FAILED,
     USAGE,
+    console_language,
     fail,
     printable,
-    reader_language,
     report_bad_lines,
-    tell,
+    tell_aside,
 )
-from agent.cli.environment import on_interrupt, prepare
+from agent.cli.environment import on_interrupt, open_environment
 from agent.cli.request import writable
 from agent.configuration import Configuration
 from agent.core.calls import Calls
 from agent.core.errors import AgentError, ConfigurationError, InputError
 from agent.core.strings import one_line
 from agent.evaluation.answers import JUDGED, FileAnswer, answers_path, read_answers, with_questions
-from agent.evaluation.card import CardContent, card_of, card_text, money, write_card
+from agent.evaluation.card import CardContent, card_as_json, card_text, dollars_or_words, write_card
 from agent.evaluation.judge import Docket, FileJudge, JudgeSession, JudgeStop
 from agent.evaluation.verdicts import (
     JudgeVerdict,
@@ -61,7 +61,7 @@ class JudgePlan:
         return [answer for answer in self.answers if answer.status in JUDGED]
 
 
-def read_plan(arguments: Namespace) -> JudgePlan:
+def read_judge_plan(arguments: Namespace) -> JudgePlan:
     """Return the plan; raise InputError or ConfigurationError naming the argument."""
     writable("--card", arguments.card)
     writable("--log-file", arguments.log_file)
@@ -81,7 +81,7 @@ def read_plan(arguments: Namespace) -> JudgePlan:
             raise InputError("QUESTIONS", f"{arguments.questions} holds no question to be used")
     answers, missing = with_questions(answers, questions)
     report_bad_lines(bad, arguments.answers)
-    language = reader_language()
+    language = console_language()
     if missing:
         ids = one_line(", ".join(missing), longest=200)
         fail(say("judge.no_question", language, count=len(missing), ids=ids))
@@ -100,11 +100,11 @@ def read_plan(arguments: Namespace) -> JudgePlan:
 def run_command(arguments: Namespace) -> int:
     """Run the command; return 0 all judged, 1 something left, 2 bad usage, 130 after Ctrl-C."""
     try:
-        prepare(arguments)
-        plan = read_plan(arguments)
+        open_environment(arguments)
+        plan = read_judge_plan(arguments)
         keys = {verdict["key"] for verdict in read_verdicts(verdicts_path(plan.path))}
         docket = Docket.of(plan.judge, plan.counting, keys)
-        tell(printable(_estimate(plan, docket)))
+        tell_aside(printable(_estimate(plan, docket)))
         if arguments.dry_run:
             return FAILED if plan.problems else ANSWERED
         _check(plan, docket)
@@ -146,7 +146,7 @@ def _estimate(plan: JudgePlan, docket: Docket) -> str:
         count=len(docket.pending),
         model=plan.judge.model,
         tokens=f"{tokens:,}",
-        cost=money(docket.cost_usd, plan.language),
+        cost=dollars_or_words(docket.cost_usd, plan.language),
         by_rule=len(docket.by_rule),
         before=docket.before,
     )
@@ -163,7 +163,7 @@ async def _session(plan: JudgePlan, docket: Docket, file: VerdictFile) -> JudgeS
         if session.stopped is not None:
             session.cancel()
         else:
-            tell(say("judge.finishing", plan.language))
+            tell_aside(say("judge.finishing", plan.language))
         session.stop(JudgeStop("interrupted"))
 
     try:
@@ -190,7 +190,7 @@ def _notice(plan: JudgePlan, total: int) -> Callable[[FileAnswer, JudgeVerdict |
             text = say(f"judge.classes.{outcome['verdict']}", plan.language)
         else:
             text = " ".join(f"{score:g}" for score in outcome["scores"].values())
-        tell(printable(one_line(f"[{count}/{total}] {answer.id}: {text}", longest=160)))
+        tell_aside(printable(one_line(f"[{count}/{total}] {answer.id}: {text}", longest=160)))
 
     return notice
 
@@ -211,7 +211,7 @@ def _show(plan: JudgePlan, verdicts: Mapping[str, JudgeVerdict]) -> None:
         scores=scores_of(plan.counting, by_subject),
         on=datetime.now(UTC).date(),
     )
-    card = card_of(result)
+    card = card_as_json(result)
     print(printable(card_text(card, plan.language)))  # noqa: T201
     if plan.card is not None:
         write_card(plan.card, card, plan.language)

@@ -7,7 +7,7 @@ from agent.cli.console import ANSWERED, USAGE, fail
 from agent.cli.environment import configure_logging, log_level, read_environment
 from agent.cli.serve import server_config
 from agent.core.errors import AgentError
-from agent.server.mcp_endpoint import serve_stdio
+from agent.server.mcp_endpoint import serve_mcp_stdio
 
 
 def run_command(arguments: Namespace) -> int:
@@ -16,7 +16,7 @@ def run_command(arguments: Namespace) -> int:
         read_environment(offline=arguments.offline)
         # Standard output is the protocol's; clients show standard error as a log.
         configure_logging(log_level(), arguments.log_file)
-        asyncio.run(serve_stdio(server_config()["graphs"]))
+        asyncio.run(serve_mcp_stdio(server_config()["graphs"]))
     except AgentError as error:
         return fail(error, code=USAGE)
     return ANSWERED

@@ -10,9 +10,9 @@ import httpx
 from langgraph_sdk.client import HttpClient
 
 from agent.cli.console import ANSWERED, FAILED, USAGE, fail, print_result
-from agent.cli.environment import carry_out
+from agent.cli.environment import exit_code_of
 from agent.cli.request import server_url
-from agent.client.connection import connected, refusal, status_of, words_of
+from agent.client.connection import connected, server_refusal, status_of, words_of
 from agent.core.errors import ConfigurationError, InputError
 from agent.runs.person import FIELDS, NOBODY, Person, PersonMemory
 from agent.settings import read_settings
@@ -31,7 +31,7 @@ class Memory:
 
 def run_command(arguments: Namespace) -> int:
     """Run the command; return 0 done, 1 refused, 2 bad usage."""
-    return carry_out(arguments, _run)
+    return exit_code_of(arguments, _run)
 
 
 async def _run(arguments: Namespace) -> int:
@@ -44,7 +44,7 @@ async def _run(arguments: Namespace) -> int:
             except httpx.HTTPError as error:
                 if (status := status_of(error)) in (403, 422):
                     return fail(words_of(error), code=USAGE if status == 422 else FAILED)
-                raise refusal(url, error) from None
+                raise server_refusal(url, error) from None
     settings = read_settings()
     if not settings.keeps_memory and arguments.action != "forget":
         raise ConfigurationError(

@@ -38,7 +38,7 @@ class RunRecord:
             if not isinstance(exchange, Exchange):
                 return
             if log_file:
-                log.info("%s\n%s", exchange.provider, readable(exchange))
+                log.info("%s\n%s", exchange.provider, readable_call(exchange))
             # A command may bring other runs to their end besides its own.
             if RUN_ID.get() != NO_RUN:
                 self._calls.append(exchange)
@@ -68,7 +68,7 @@ class RunRecord:
         return self._folder.path(name)
 
 
-def readable(exchange: Exchange) -> str:
+def readable_call(exchange: Exchange) -> str:
     """Return one call as text: its request part by part, and its reply."""
     call = _readable_call(exchange)
     parts = [(name, text) for name, text in call.items() if name not in ("provider", "seconds")]

@@ -9,7 +9,13 @@ import httpx
 from langgraph_sdk.client import LangGraphClient
 
 from agent.cli.request import AskRequest
-from agent.client.connection import checked_settings, connected, find_assistant, refusal, status_of
+from agent.client.connection import (
+    checked_settings,
+    connected,
+    find_assistant,
+    server_refusal,
+    status_of,
+)
 from agent.client.follow import (
     FollowedRun,
     FollowLimits,
@@ -37,7 +43,7 @@ async def ask_server(request: AskRequest, listener: RunListener) -> RunResult | 
         try:
             return await _ask(client, request, listener)
         except httpx.HTTPError as error:
-            raise refusal(url, error) from None
+            raise server_refusal(url, error) from None
 
 
 async def _ask(

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from agent.cli.console import ANSWERED, FAILED, USAGE, fail, print_result, printable
-from agent.cli.environment import prepare
+from agent.cli.environment import open_environment
 from agent.core.calls import Calls
 from agent.core.errors import AgentError, ConfigurationError, InputError
 from agent.core.strings import one_line
@@ -25,7 +25,7 @@ _STEP = 20
 def run_command(arguments: Namespace) -> int:
     """Run the command; return 0 with hits, 1 without, 2 bad usage."""
     try:
-        prepare(arguments)
+        open_environment(arguments)
         check_owner(arguments.owner)
     except AgentError as error:
         return fail(error, code=USAGE)

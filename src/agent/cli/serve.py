@@ -16,7 +16,7 @@ from typing import Any
 
 import httpx
 
-from agent.cli.console import ANSWERED, FAILED, USAGE, called_as, fail, reader_language, tell
+from agent.cli.console import ANSWERED, FAILED, USAGE, called_as, console_language, fail, tell_aside
 from agent.cli.environment import read_environment
 from agent.core.errors import AgentError, ConfigurationError
 from agent.texts import Language, problem_text, say
@@ -39,7 +39,7 @@ _QUIET = {
 
 def run_command(arguments: Namespace) -> int:
     """Run the command; return 0 after Ctrl-C, 1 if it cannot start, 2 for a bad address."""
-    language = reader_language()
+    language = console_language()
     extra, packages = _NEEDED[arguments.engine]
     if any(importlib.util.find_spec(package) is None for package in packages):
         python = " (Python 3.12 or later)" if extra == "aegra" else ""
@@ -50,7 +50,7 @@ def run_command(arguments: Namespace) -> int:
     except AgentError as error:
         return fail(error, code=USAGE)
     if port != arguments.port:
-        tell(say("serve.port_taken", language, port=arguments.port, other=port))
+        tell_aside(say("serve.port_taken", language, port=arguments.port, other=port))
     os.environ.setdefault("LOG_COLOR", str(sys.stdout.isatty()))
     for name, value in ({} if arguments.verbose else _QUIET).items():
         os.environ.setdefault(name, value)
@@ -71,7 +71,7 @@ def run_command(arguments: Namespace) -> int:
     except SystemExit as end:
         if end.code:
             return fail("the server did not start; the lines above say why", code=FAILED)
-    tell(say("serve.stopped", language))
+    tell_aside(say("serve.stopped", language))
     return ANSWERED
 
 
@@ -117,9 +117,11 @@ def _announce(client: httpx.Client, url: str, language: Language, open_page: boo
     with client:
         while not _answers(client, f"{url}/ok"):
             time.sleep(0.1)
-    tell(say("serve.page", language, url=f"{url}/app"))
-    tell(say("serve.studio", language, url=f"https://smith.langchain.com/studio/?baseUrl={url}"))
-    tell(_mode_line(language))
+    tell_aside(say("serve.page", language, url=f"{url}/app"))
+    tell_aside(
+        say("serve.studio", language, url=f"https://smith.langchain.com/studio/?baseUrl={url}")
+    )
+    tell_aside(_mode_line(language))
     if open_page:
         webbrowser.open(f"{url}/app")
 

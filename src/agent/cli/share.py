@@ -8,9 +8,9 @@ from typing import Any
 import httpx
 
 from agent.cli.console import ANSWERED, fail, print_result
-from agent.cli.environment import carry_out
+from agent.cli.environment import exit_code_of
 from agent.cli.request import server_url
-from agent.client.connection import connected, refusal, status_of, words_of
+from agent.client.connection import connected, server_refusal, status_of, words_of
 from agent.core.errors import AgentError, InputError
 
 _SHOWN = {"position": "your position", "documents": "quotes of your own documents"}
@@ -18,7 +18,7 @@ _SHOWN = {"position": "your position", "documents": "quotes of your own document
 
 def run_command(arguments: Namespace) -> int:
     """Run the command; return 0 done, 1 refused, 2 bad usage."""
-    return carry_out(arguments, _run)
+    return exit_code_of(arguments, _run)
 
 
 async def _run(arguments: Namespace) -> int:
@@ -64,7 +64,7 @@ def _refused(url: str, error: httpx.HTTPError) -> AgentError:
     """Return a refusal in the server's own words, where they are about the thread."""
     if status_of(error) in (403, 404, 409):
         return AgentError(f"{url}: {words_of(error)}")
-    return refusal(url, error)
+    return server_refusal(url, error)
 
 
 def _lines(told: Mapping[str, Any]) -> list[str]:

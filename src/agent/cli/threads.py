@@ -11,9 +11,9 @@ import httpx
 from langgraph_sdk.client import LangGraphClient
 
 from agent.cli.console import ANSWERED, FAILED, fail, print_result
-from agent.cli.environment import carry_out
+from agent.cli.environment import exit_code_of
 from agent.cli.request import server_url
-from agent.client.connection import connected, refusal, status_of
+from agent.client.connection import connected, server_refusal, status_of
 from agent.client.run_result import spoken
 from agent.core.calls import Calls
 from agent.core.errors import AgentError, ConfigurationError, InputError
@@ -42,7 +42,7 @@ class ThreadHolder(Protocol):
 
 def run_command(arguments: Namespace) -> int:
     """Run the command; return 0 done, 1 if a thread could not be deleted, 2 bad usage."""
-    return carry_out(arguments, _run)
+    return exit_code_of(arguments, _run)
 
 
 async def _run(arguments: Namespace) -> int:
@@ -103,7 +103,7 @@ async def _opened(arguments: Namespace) -> AsyncIterator[ThreadHolder]:
             try:
                 yield ServerThreads(client)
             except httpx.HTTPError as error:
-                raise refusal(url, error) from None
+                raise server_refusal(url, error) from None
         return
     async with AsyncExitStack() as stack:
         settings = read_settings()

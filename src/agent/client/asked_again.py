@@ -9,7 +9,7 @@ import httpx
 from langchain_core.runnables import RunnableConfig
 
 from agent.assistants.common.conversation import EXTENT, KEPT_MESSAGES, within
-from agent.client.connection import connected, refusal, status_of
+from agent.client.connection import connected, server_refusal, status_of
 from agent.client.run_result import RunName, RunResult, outcome_of, spoken
 from agent.core.errors import AgentError, InputError
 from agent.evidence.changes import AnswerChanges, answer_changes
@@ -105,5 +105,5 @@ async def _on_server(thread_id: str, url: str) -> tuple[Mapping[str, Any], str]:
         except httpx.HTTPError as error:
             if status_of(error) in (404, 422):
                 raise InputError("--again", f"the server has no {thread_id}") from None
-            raise refusal(url, error) from None
+            raise server_refusal(url, error) from None
     return state["values"] or {}, str(state.get("created_at") or "")

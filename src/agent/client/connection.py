@@ -63,7 +63,7 @@ async def connected(url: str) -> AsyncIterator[LangGraphClient]:
         yield LangGraphClient(http)
 
 
-def refusal(url: str, error: httpx.HTTPError) -> AgentError:
+def server_refusal(url: str, error: httpx.HTTPError) -> AgentError:
     """Return a server's refusal as an error of one line that says what to do."""
     if isinstance(error, httpx.HTTPStatusError):
         status = status_of(error)

@@ -19,7 +19,7 @@ import httpx
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.schema import Command, MultitaskStrategy, StreamMode, StreamPart
 
-from agent.client.connection import TOO_MANY, refusal, retry_after, run_error, status_of
+from agent.client.connection import TOO_MANY, retry_after, run_error, server_refusal, status_of
 from agent.core.errors import AgentError
 from agent.runs.engine import MARK
 
@@ -269,7 +269,7 @@ class RunFollower:
             await self._make_thread()
             await _whole(self._create(self._request.input), self._limits.cancel)
         except httpx.HTTPError as error:
-            raise refusal(self._server, error) from None
+            raise server_refusal(self._server, error) from None
 
     async def rejoin(self) -> bool:
         """Take over the run that is under way on the thread; return False where there is none.
@@ -287,7 +287,7 @@ class RunFollower:
         try:
             values, error = await self._to_the_end()
         except httpx.HTTPError as problem:
-            raise refusal(self._server, problem) from None
+            raise server_refusal(self._server, problem) from None
         return FollowedRun(values, self._run_id, error)
 
     async def cancel(self) -> None:

@@ -170,7 +170,7 @@ def outcome_of(values: Mapping[str, Any], run: RunName, seconds: float) -> RunRe
     )
 
 
-def turn_of(
+def values_of_answer(
     values: Mapping[str, Any], message_id: str | None = None
 ) -> tuple[dict[str, Any] | None, bool]:
     """Return a thread's values as of an answer, and whether the answer is its last.

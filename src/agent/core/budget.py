@@ -11,7 +11,7 @@ from typing import Literal, NotRequired, cast
 from typing_extensions import TypedDict
 
 from agent.core.errors import BudgetExceeded
-from agent.core.telemetry import Cost, tell
+from agent.core.telemetry import Cost, tell_listeners
 
 
 class Usage(TypedDict):
@@ -225,7 +225,7 @@ class Meter:
         `model` is what is charged, `again` what was paid for before a crash.
         """
         if model and not again:
-            tell(Cost(model, cost_usd))
+            tell_listeners(Cost(model, cost_usd))
         usage = no_usage()
         usage["input_tokens"], usage["output_tokens"] = input_tokens, output_tokens
         usage["searches"], usage["cost_usd"] = searches, cost_usd

@@ -32,7 +32,7 @@ from agent.core.outside import finite
 from agent.core.progress import said_while_waiting
 from agent.core.shared_limits import SharedLimits
 from agent.core.strings import valid_text
-from agent.core.telemetry import CANCELLED, Exchange, Tokens, code_of, tell
+from agent.core.telemetry import CANCELLED, Exchange, Tokens, code_of, tell_listeners
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -146,7 +146,9 @@ class Calls:
         if (earlier := await self.recall(policy, request, meter)) is not None:
             return earlier
         async with self.place(policy, meter):
-            with exchanged(policy.provider, request, meter.turn_id, tokens or Tokens()) as ended:
+            with told_when_ended(
+                policy.provider, request, meter.turn_id, tokens or Tokens()
+            ) as ended:
                 reply = await self.call(
                     policy, send, meter=meter, failures=ended.failures, pulse=pulse
                 )
@@ -182,7 +184,9 @@ class Calls:
         log.info("turn=%s %s: reply already paid for", meter.turn_id, policy.provider)
         if policy.spends:
             meter.recall(policy.spends, key)
-        tell(Exchange(policy.provider, request, reply, reused=True, turn_id=meter.turn_id))
+        tell_listeners(
+            Exchange(policy.provider, request, reply, reused=True, turn_id=meter.turn_id)
+        )
         return reply
 
     async def save(self, policy: Policy, request: Any, meter: Meter, reply: str) -> None:
@@ -265,7 +269,7 @@ class _Ended:
 
 
 @contextmanager
-def exchanged(provider: str, request: Any, turn_id: str, tokens: Tokens) -> Iterator[_Ended]:
+def told_when_ended(provider: str, request: Any, turn_id: str, tokens: Tokens) -> Iterator[_Ended]:
     """Tell of the call within when it has ended: the reply that is set, or its error."""
     began, ended, problem, code = time.monotonic(), _Ended(), "", ""
     try:
@@ -277,7 +281,7 @@ def exchanged(provider: str, request: Any, turn_id: str, tokens: Tokens) -> Iter
         problem = code = CANCELLED
         raise
     finally:
-        tell(
+        tell_listeners(
             Exchange(
                 provider,
                 request,
@@ -331,7 +335,7 @@ def _delay(policy: Policy, error: ProviderError, attempt: int) -> float | None:
     return delay
 
 
-def retry_after(value: Any) -> float | None:
+def retry_after_seconds(value: Any) -> float | None:
     """Return the seconds of a Retry-After value (seconds or an HTTP date), or None.
 
     Some services send -1, nan, or a date that is over; that says nothing.

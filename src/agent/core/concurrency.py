@@ -125,7 +125,7 @@ class Lanes:
                 del self._gates[key]
 
 
-def begin(work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
+def begin_beside(work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
     """Begin work beside others; its error is told to who awaits it, and to nobody else."""
     task = asyncio.ensure_future(work)
     task.add_done_callback(lambda task: task.cancelled() or task.exception())
@@ -161,7 +161,7 @@ class TurnTasks(Generic[T]):
             if key in self._tasks:
                 work.close()
                 return
-            self._tasks[key] = begin(work)
+            self._tasks[key] = begin_beside(work)
 
     async def result(self, turn_id: str, name: str) -> T | None:
         """Return what came of the work, once; None where it was not begun here."""

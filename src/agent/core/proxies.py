@@ -26,7 +26,7 @@ def proxy_for(url: str) -> str | None:
     """
     target = urlsplit(url)
     host = target.hostname or ""
-    if is_loopback(host) or urllib.request.proxy_bypass(host):
+    if is_this_machine(host) or urllib.request.proxy_bypass(host):
         return None
     proxies = {kind: value.strip() for kind, value in urllib.request.getproxies().items()}
     kind = target.scheme if proxies.get(target.scheme) else "all"
@@ -68,7 +68,7 @@ def is_socks(proxy: str | None) -> bool:
     return bool(proxy) and str(proxy).startswith("socks")
 
 
-def is_loopback(host: str) -> bool:
+def is_this_machine(host: str) -> bool:
     """Tell whether a host name or address is this machine."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
@@ -97,10 +97,10 @@ class ProxiedTransport(httpx.AsyncBaseTransport):
             await transport.aclose()
 
 
-def is_near(url: str) -> bool:
+def is_in_own_network(url: str) -> bool:
     """Tell whether a service runs on this machine or in its network: one model, few at a time."""
     host = urlsplit(url).hostname or ""
-    if is_loopback(host) or host.endswith((".local", ".lan", ".internal")) or "." not in host:
+    if is_this_machine(host) or host.endswith((".local", ".lan", ".internal")) or "." not in host:
         return True
     try:
         return ipaddress.ip_address(host).is_private

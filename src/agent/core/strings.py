@@ -156,10 +156,10 @@ def without_accents(piece: str) -> str:
 
 def estimated_tokens(text: str) -> int:
     """Return the tokens of a text by its kinds of characters, rounded up."""
-    return int(weight(text) + 0.999)
+    return int(unrounded_tokens(text) + 0.999)
 
 
-def weight(text: str) -> float:
+def unrounded_tokens(text: str) -> float:
     """Return the estimated tokens, unrounded."""
     plain = text.encode("ascii", "ignore")
     size = len(plain)
@@ -183,7 +183,7 @@ def cut_to_tokens(text: str, tokens: int) -> str:
     while left > 0 and end < len(text):
         # A stretch that fits whatever its characters are, so that few steps suffice.
         step = max(1, int(left / _MOST_TOKENS))
-        left -= weight(text[end : end + step])
+        left -= unrounded_tokens(text[end : end + step])
         end += step
     end -= left < 0
     return text[:end].rstrip() + _CUT if end > 0 else ""

@@ -130,7 +130,7 @@ def listening(listener: Listener) -> Iterator[None]:
         _listeners.remove(listener)
 
 
-def tell(event: Event) -> None:
+def tell_listeners(event: Event) -> None:
     """Pass an event on to those that listen."""
     for listener in list(_listeners):
         or_else("telemetry", partial(listener, event), lambda: None)
@@ -154,4 +154,4 @@ def tell_end(end: RunEnd) -> None:
         _ended[key] = None
         while len(_ended) > _REMEMBERED:
             _ended.popitem(last=False)
-    tell(end)
+    tell_listeners(end)

@@ -159,7 +159,7 @@ class Tracing:
             self._note_run(event)
 
     def _note_call(self, call: Exchange) -> None:
-        name, attributes, is_model = described(call)
+        name, attributes, is_model = span_of_call(call)
         if is_model and not call.reused:
             self._measure(call, attributes)
         if (step := STEP.get()) is None:
@@ -246,7 +246,7 @@ class Tracing:
         logger.propagate = True
 
 
-def described(call: Exchange) -> tuple[str, dict[str, Any], bool]:
+def span_of_call(call: Exchange) -> tuple[str, dict[str, Any], bool]:
     """Return a call's name and attributes, and if it was a model's; nothing of its content."""
     service, _, vendor = call.provider.partition(":")
     request = call.request if isinstance(call.request, Mapping) else {}

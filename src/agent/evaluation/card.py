@@ -35,7 +35,7 @@ class CardContent:
     on: date
 
 
-def card_of(result: CardContent) -> dict[str, Any]:
+def card_as_json(result: CardContent) -> dict[str, Any]:
     """Return the card as JSON has it; what is not known is None or left out."""
     return {
         "card": CARD,
@@ -154,7 +154,7 @@ def _about_answers(card: Mapping[str, Any], language: Language) -> list[str]:
         lines += [say("judge.assistant", language, assistant=who, models=models or "–")]
         lines += [say("judge.settings", language, settings=settings)]
     if answers["seconds_mean"] is not None:
-        cost = money(answers["cost_usd"], language)
+        cost = dollars_or_words(answers["cost_usd"], language)
         seconds = answers["seconds_mean"]
         lines += [say("judge.spent", language, cost=cost, seconds=seconds)]
     return lines
@@ -167,7 +167,7 @@ def _about_judge(card: Mapping[str, Any], language: Language) -> str:
         language,
         model=judge["model"],
         date=card["date"],
-        cost=money(judge["cost_usd"], language),
+        cost=dollars_or_words(judge["cost_usd"], language),
         verdicts=judge["verdicts"],
         by_rule=judge["by_rule"],
     )
@@ -203,7 +203,7 @@ def _report_lines(report: Mapping[str, Any], language: Language) -> list[str]:
     return lines
 
 
-def money(dollars: float | None, language: Language) -> str:
+def dollars_or_words(dollars: float | None, language: Language) -> str:
     """Return US dollars, small amounts with four digits, or words where none are known."""
     if dollars is None:
         return say("judge.unpriced", language)

@@ -26,7 +26,7 @@ from agent.evidence.types import (
 )
 from agent.evidence.way_steps import legs_text, step_text
 from agent.evidence.zones import CHINA, clock_of, offset_words
-from agent.texts import Language, has, in_script, is_chinese, say
+from agent.texts import Language, has_text, in_script, is_chinese, say
 
 _WORDS: dict[str, Any] = json.loads(
     files(__package__).joinpath("record_words.json").read_text(encoding="utf-8")
@@ -585,7 +585,7 @@ def attribution(
 def map_title(provider: str, language: Language) -> str:
     """Return a map's name as readers know it; its name in ids where nobody has written one."""
     key = f"records.maps.{provider}"
-    return say(key, language) if has(key) else provider
+    return say(key, language) if has_text(key) else provider
 
 
 def maps_of(records: Iterable[Place | Route | Weather]) -> list[str]:
@@ -597,4 +597,4 @@ def owners(maps: Iterable[str], language: Language) -> str:
     """Return whose data it is that these maps give."""
     keys = ((name, f"records.owners.{name}") for name in maps)
     joint = say("punctuation.comma", language)
-    return joint.join(say(key, language) if has(key) else name for name, key in keys)
+    return joint.join(say(key, language) if has_text(key) else name for name, key in keys)

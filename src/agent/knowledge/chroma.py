@@ -33,7 +33,12 @@ from agent.core.outside import parse_json
 from agent.core.private_files import private_folder, private_tree
 from agent.core.proxies import proxy_for
 from agent.knowledge import sqlite_search as reading
-from agent.knowledge.sqlite import Nearest, SqliteKnowledgeStore, check_names, ready_document
+from agent.knowledge.sqlite import (
+    Nearest,
+    SqliteKnowledgeStore,
+    check_collection_names,
+    ready_document,
+)
 from agent.knowledge.sqlite_write import place_of
 from agent.knowledge.types import Chunk, KnowledgeHit, KnownDocument, Scope
 
@@ -234,7 +239,7 @@ class ChromaKnowledgeStore(SqliteKnowledgeStore):
         shared: bool = False,
     ) -> None:
         """Write vectors first, then the text in one transaction; then the old vectors go."""
-        check_names(document["collection"], owner)
+        check_collection_names(document["collection"], owner)
         ready = await asyncio.to_thread(
             ready_document, document, chunks, owner=owner, shared=shared,
             vectors=vectors, embedder=self.embedder,

@@ -29,7 +29,7 @@ class ReadEvent(TypedDict, total=False):
     note: Note
 
 
-def title_of(path: str) -> str:
+def title_from_path(path: str) -> str:
     """Return a file's name as a title."""
     stem = valid_text(os.fsencode(Path(path).stem).decode("utf-8", "replace"))
     return " ".join(stem.replace("_", " ").split()) or "untitled"
@@ -38,10 +38,10 @@ def title_of(path: str) -> str:
 def one_document(title: str, pieces: Iterable[Stretch]) -> Iterator[ReadEvent]:
     """Yield a file that is one text."""
     yield ReadEvent(document={"title": title, "url": None, "layer": "upper", "metadata": {}})
-    yield from batches(pieces)
+    yield from in_read_events(pieces)
 
 
-def batches(pieces: Iterable[Stretch]) -> Iterator[ReadEvent]:
+def in_read_events(pieces: Iterable[Stretch]) -> Iterator[ReadEvent]:
     """Yield stretches as events, without those of only spaces."""
     waiting: list[tuple[str, tuple[str, ...], int | None]] = []
     for piece in pieces:

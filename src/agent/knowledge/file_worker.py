@@ -12,14 +12,14 @@ import sys
 from typing import Any
 
 from agent.knowledge.formats import read_events
-from agent.reading.confined import confine, end_in, peak_megabytes
+from agent.reading.confined import end_in, peak_megabytes, set_bounds
 from agent.reading.parts import CannotRead
 
 
 def main() -> None:
     """Read what is asked for until nothing is asked any more."""
     seconds, megabytes = map(int, sys.argv[1:3])
-    confine(megabytes)
+    set_bounds(megabytes)
     for line in sys.stdin.buffer:
         request = json.loads(line)
         try:

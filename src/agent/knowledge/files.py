@@ -20,7 +20,7 @@ from typing import Any, Literal
 from agent.core.budget import Meter
 from agent.core.errors import BudgetExceeded, ProviderError
 from agent.knowledge.embeddings import BatchEmbedder
-from agent.knowledge.file_events import ReadEvent, title_of
+from agent.knowledge.file_events import ReadEvent, title_from_path
 from agent.knowledge.formats import FAILURES
 from agent.knowledge.mineru import MAX_BYTES as MINERU_BYTES
 from agent.knowledge.mineru import MinerU, place_on_pages
@@ -387,7 +387,7 @@ class CollectionWriter:
             text.document = own.document
             text.pieces = await asyncio.to_thread(place_on_pages, text.pieces, own.pieces)
         elif text.document["title"] == "document":
-            text.document["title"] = title_of(source.path)
+            text.document["title"] = title_from_path(source.path)
         return text
 
     async def _whole(self, path: str, kind: str) -> _Text:

@@ -18,7 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from agent.core.strings import valid_text
-from agent.knowledge.file_events import ReadEvent, batches, notes_on, one_document, title_of
+from agent.knowledge.file_events import (
+    ReadEvent,
+    in_read_events,
+    notes_on,
+    one_document,
+    title_from_path,
+)
 from agent.knowledge.markup import (
     MAX_HEADING,
     front_title,
@@ -78,7 +84,7 @@ FAILURES: Mapping[str, str] = {
 }
 
 
-def kind_of(path: Path) -> str | None:
+def file_kind(path: Path) -> str | None:
     """Return the kind of a file, by its content where that is plain, else by its name.
 
     None for one that is not read: pictures, sounds, programs, archives. Blocks.
@@ -101,11 +107,11 @@ def read_events(path: str, kind: str, first: int = 1) -> Iterator[ReadEvent]:
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
             most = min(_MAX_CHARS, max(_LEAST_CHARS, _MOST_GROWTH * size))
-            yield from _part_events(OF_FILES[kind](file), title_of(path), most)
+            yield from _part_events(OF_FILES[kind](file), title_from_path(path), most)
     else:
         with open(path, "rb") as file:
             body = file.read(MAX_BYTES[kind] + 1)
-        yield from _READERS[kind](body, title_of(path))
+        yield from _READERS[kind](body, title_from_path(path))
     named = KINDS.get(Path(path).suffix.lower())
     if named and named != kind:
         yield ReadEvent(note={"key": "other_kind", "kind": kind})
@@ -119,7 +125,7 @@ def _refuse_page(path: str, kind: str) -> None:
         raise CannotRead("page_is_html")
 
 
-def text_of(body: bytes) -> tuple[str, list[ReadEvent]]:
+def decoded_text(body: bytes) -> tuple[str, list[ReadEvent]]:
     """Return a file's bytes as text, and notes where its encoding was guessed or not all fits.
 
     Raises CannotRead.
@@ -138,7 +144,7 @@ def text_of(body: bytes) -> tuple[str, list[ReadEvent]]:
 
 
 def _read_markdown(body: bytes, name: str) -> Iterator[ReadEvent]:
-    text, notes = text_of(body)
+    text, notes = decoded_text(body)
     title, text = front_title(text)
     return chain(markdown_events(text, title, name), notes)
 
@@ -154,7 +160,7 @@ def markdown_events(text: str, front: str, name: str) -> Iterator[ReadEvent]:
 
 
 def _read_text(body: bytes, name: str) -> Iterator[ReadEvent]:
-    text, notes = text_of(body)
+    text, notes = decoded_text(body)
     return chain(one_document(name, split(plain_blocks(text), Sections(name))), notes)
 
 
@@ -192,7 +198,7 @@ def _part_events(
             values = {k: valid_text(v) if isinstance(v, str) else v for k, v in part.note.items()}
             yield ReadEvent(note=values)
         if part.page != page or length - flushed > _AT_ONCE:
-            yield from batches(split(blocks, sections, page=page))
+            yield from in_read_events(split(blocks, sections, page=page))
             blocks, page, flushed = [], part.page, length
         text = valid_text(part.text)
         blocks.extend(line_blocks(text) if part.lines else markdown_blocks(text))
@@ -200,7 +206,7 @@ def _part_events(
         if length > most:
             yield ReadEvent(note={"key": "first_characters", "n": most // 1_000_000})
             break
-    yield from batches(split(blocks, sections, page=page))
+    yield from in_read_events(split(blocks, sections, page=page))
 
 
 _AT_ONCE = 64_000
@@ -210,7 +216,7 @@ _AT_ONCE = 64_000
 def _text_events(
     reader: Callable[[str], Iterable[FilePart]], body: bytes, name: str
 ) -> Iterator[ReadEvent]:
-    text, notes = text_of(body)
+    text, notes = decoded_text(body)
     return chain(_part_events(reader(text), name), notes)
 
 
@@ -254,7 +260,7 @@ def read_pdf(path: str, first: int) -> Iterator[ReadEvent]:
         try:
             reader, mended = open_pdf(file)
             _unlock(reader)
-            total, title = len(reader.pages), _title(reader) or title_of(path)
+            total, title = len(reader.pages), _title(reader) or title_from_path(path)
             bookmarks = _bookmarks(reader)
         except (PyPdfError, *BROKEN):
             raise CannotRead("page_unreadable") from None
@@ -282,7 +288,7 @@ def _pages(
         for level, heading in marks:
             if not _stands_in(heading, text):
                 sections.enter(level, heading)
-        yield from batches(split(plain_blocks(text, level_of), sections, page=number))
+        yield from in_read_events(split(plain_blocks(text, level_of), sections, page=number))
         yield ReadEvent(page=number, unread=unread) if unread else ReadEvent(page=number)
         if number % _FORGET == 0:
             _forget(reader)

@@ -23,7 +23,7 @@ from agent.knowledge.files import (
     Tools,
     hash_of,
 )
-from agent.knowledge.formats import FAILURES, MAX_BYTES, kind_of
+from agent.knowledge.formats import FAILURES, MAX_BYTES, file_kind
 from agent.knowledge.readers import FileReaders, ReadLimits
 from agent.knowledge.types import Scope
 from agent.reading.parts import CannotRead, Note, note_text
@@ -213,7 +213,7 @@ def _add(
         FoundFile(
             path=path,
             shown=show(shown),
-            kind=kind_of(Path(path)),
+            kind=file_kind(Path(path)),
             size=status.st_size,
             mtime=status.st_mtime_ns,
             named=named,

@@ -16,7 +16,7 @@ import httpx
 from pydantic import SecretStr
 
 from agent.core.budget import Meter
-from agent.core.calls import Calls, Policy, retry_after
+from agent.core.calls import Calls, Policy, retry_after_seconds
 from agent.core.errors import (
     MalformedReply,
     ProviderError,
@@ -176,7 +176,7 @@ def _refusal(response: httpx.Response, detail: str) -> ProviderError:
     status = response.status_code
     message = f"HTTP {status}" + (f": {detail}" if detail else "")
     if status == 429:
-        wait = retry_after(response.headers.get("retry-after"))
+        wait = retry_after_seconds(response.headers.get("retry-after"))
         return RateLimited(PROVIDER, message, retry_after=wait)
     if status >= 500 or status == 408:
         return ProviderUnavailable(PROVIDER, message)

@@ -128,13 +128,13 @@ def _units(blocks: Sequence[Block]) -> Iterator[_Unit]:
 
 def _sentence_units(text: str) -> Iterator[_Unit]:
     glue = "\n\n"
-    for part in sentences(text):
+    for part in sentence_texts(text):
         for piece in [part] if len(part) <= SIZE else _pieces(part):
             yield _Unit(piece.strip(), glue)
             glue = " " if piece[-1:].isspace() or not is_unspaced(piece.strip()[-1:]) else ""
 
 
-def sentences(text: str) -> list[str]:
+def sentence_texts(text: str) -> list[str]:
     """Return the sentences of a Chinese or Latin text, each with the space after it."""
     ends = [match.end() for match in _SENTENCE.finditer(text)]
     places = [0, *ends, len(text)]
@@ -144,7 +144,7 @@ def sentences(text: str) -> list[str]:
 def tail(text: str) -> str:
     """Return the last sentences within OVERLAP characters; of a longer sentence its last words."""
     overlap = ""
-    for sentence in reversed(sentences(text[-4 * OVERLAP :])):
+    for sentence in reversed(sentence_texts(text[-4 * OVERLAP :])):
         if len(overlap) + len(sentence) > OVERLAP:
             break
         overlap = sentence + overlap

@@ -15,7 +15,7 @@ from agent.core.errors import ConfigurationError, InputError, ProviderUnavailabl
 from agent.knowledge import sqlite_search as reading
 from agent.knowledge import sqlite_write as writing
 from agent.knowledge.ranking import fuse, places, upper_first
-from agent.knowledge.sqlite_write import prepare
+from agent.knowledge.sqlite_write import make_tables
 from agent.knowledge.types import Chunk, Collected, KnowledgeHit, KnownDocument, Scope
 from agent.runs.sql import SqliteFile
 
@@ -43,8 +43,8 @@ class SqliteKnowledgeStore:
     ) -> None:
         self.embedder = embedder
         self._frequent = frequent or reading.Frequent()
-        self._writer = SqliteFile(folder / FILE_NAME, prepare)
-        self._reader = SqliteFile(folder / FILE_NAME, prepare)
+        self._writer = SqliteFile(folder / FILE_NAME, make_tables)
+        self._reader = SqliteFile(folder / FILE_NAME, make_tables)
 
     async def put(
         self,
@@ -56,7 +56,7 @@ class SqliteKnowledgeStore:
         shared: bool = False,
     ) -> None:
         """Replace a document and its chunks; the last put decides if its collection is shared."""
-        check_names(document["collection"], owner)
+        check_collection_names(document["collection"], owner)
         if vectors and not self.embedder:
             raise ConfigurationError("EMBEDDING_MODEL", "is not set, but vectors were given")
         ready = await asyncio.to_thread(
@@ -80,7 +80,9 @@ class SqliteKnowledgeStore:
         if vector is not None:
 
             def near(db: sqlite3.Connection, within: reading.Seen, most: int) -> list[int]:
-                return [p for p, _ in reading.nearest(db, vector, self.embedder, within, most)]
+                return [
+                    p for p, _ in reading.nearest_vectors(db, vector, self.embedder, within, most)
+                ]
 
         return await self.find(query, scope, limit=limit, near=near)
 
@@ -111,12 +113,12 @@ class SqliteKnowledgeStore:
 
     async def collections(self, owner: str = "") -> list[Collected]:
         """Return the owner's and shared ones; a collection without documents does not exist."""
-        return await self.read(lambda db: reading.readable_collections(db, owner))
+        return await self.read(lambda db: reading.collections_of_owner(db, owner))
 
     async def headings(self, scope: Scope, *, limit: int = 200) -> list[str]:
         """Return distinct headings of texts (not of records), spread over the documents."""
         return await self.read(
-            lambda db: reading.distinct_headings(db, reading.seen(db, scope), limit)
+            lambda db: reading.collection_headings(db, reading.seen(db, scope), limit)
         )
 
     async def not_embedded(self, scope: Scope) -> list[str]:
@@ -158,7 +160,7 @@ class SqliteKnowledgeStore:
             raise ProviderUnavailable("knowledge", message) from None
 
 
-def check_names(collection: str, owner: str) -> None:
+def check_collection_names(collection: str, owner: str) -> None:
     """Check names of collections: 1 to 64 letters (Chinese ones too), digits, - and _."""
     if not _NAME.fullmatch(collection):
         raise InputError("collection", "must be 1 to 64 letters, digits, - or _")
@@ -182,7 +184,7 @@ def ready_document(
         owner=owner,
         shared=shared,
         chunks=writing.ready_chunks(document["title"], chunks),
-        headings=writing.distinct_headings(chunks),
+        headings=writing.document_headings(chunks),
         embedder=embedder if vectors else "",
         signs=[writing.sign_bits(vector) for vector in vectors or ()],
         vectors=packed,

@@ -218,7 +218,7 @@ def _chunks_with(db: sqlite3.Connection, term: str, most: int) -> int:
     return int(count)
 
 
-def nearest(
+def nearest_vectors(
     db: sqlite3.Connection, vector: Sequence[float], model: str, within: Seen, limit: int
 ) -> list[tuple[int, float]]:
     """Place and cosines of one model's vectors, best first; exact for up to 500 vectors.
@@ -329,7 +329,7 @@ def not_embedded(db: sqlite3.Connection, within: Seen, embedder: str) -> list[st
     return [identifier for (identifier,) in rows]
 
 
-def readable_collections(db: sqlite3.Connection, owner: str) -> list[Collected]:
+def collections_of_owner(db: sqlite3.Connection, owner: str) -> list[Collected]:
     """Return the owner's and shared ones, by name, with how many documents can be found in each."""
     rows = db.execute(
         "SELECT name, owner, shared, (SELECT count(*) FROM documents d"
@@ -343,7 +343,7 @@ def readable_collections(db: sqlite3.Connection, owner: str) -> list[Collected]:
     ]
 
 
-def distinct_headings(db: sqlite3.Connection, within: Seen, limit: int) -> list[str]:
+def collection_headings(db: sqlite3.Connection, within: Seen, limit: int) -> list[str]:
     """Return headings of texts, not of records: every document's first, then the second ones."""
     statement = f"""
         SELECT heading FROM headings JOIN documents ON number = document

@@ -64,7 +64,7 @@ COMMIT;
 """
 
 
-def prepare(connection: sqlite3.Connection) -> None:
+def make_tables(connection: sqlite3.Connection) -> None:
     """Make the tables where they are missing; raises ConfigurationError where it cannot be."""
     connection.execute(f"PRAGMA busy_timeout={WAIT_MS}")
     connection.execute(f"PRAGMA cache_size=-{CACHE_KIB}")
@@ -144,7 +144,7 @@ def _ready(chunk: Chunk, title_terms: str) -> ReadyChunk:
     )
 
 
-def distinct_headings(chunks: Sequence[Chunk]) -> list[str]:
+def document_headings(chunks: Sequence[Chunk]) -> list[str]:
     """Return the headings in their order, at most 200 of one document."""
     headings = (heading.strip() for chunk in chunks for heading in chunk["headings"])
     return list(dict.fromkeys(h for h in headings if h))[:HEADINGS_OF_ONE]

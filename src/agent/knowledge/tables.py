@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 from agent.core.strings import valid_text
 from agent.evidence.markdown import link_url
-from agent.knowledge.file_events import ReadEvent, batches, notes_on, title_of
+from agent.knowledge.file_events import ReadEvent, in_read_events, notes_on, title_from_path
 from agent.knowledge.split import Block, Stretch, pack_units
 from agent.reading.encoding import Encoding, UnknownEncoding, encoding_of_file
 from agent.reading.parts import MAX_CELL, MAX_CELLS, CannotRead
@@ -77,7 +77,7 @@ def _events(rows: Iterator[list[str]], path: str) -> Iterator[ReadEvent]:
     columns = [valid_text(cell).strip() for cell in header][:MAX_CELLS]
     name = _name_column(columns)
     if name is None:
-        yield from _plain_table(columns, rows, title_of(path))
+        yield from _plain_table(columns, rows, title_from_path(path))
     else:
         yield from _companies(columns, name, rows)
 
@@ -107,7 +107,7 @@ def _companies(columns: list[str], name: int, rows: Iterator[list[str]]) -> Iter
         document = {"title": title, "url": _address(fields), "layer": "base", "metadata": metadata}
         yield ReadEvent(document={**document, "row": number})
         lines = [Block(f"{column}: {cell}") for column, cell in fields.items()]
-        yield from batches(Stretch(_lines(text), (title,)) for text in pack_units(lines))
+        yield from in_read_events(Stretch(_lines(text), (title,)) for text in pack_units(lines))
 
 
 def _lines(text: str) -> str:
@@ -132,9 +132,11 @@ def _plain_table(columns: list[str], rows: Iterator[list[str]], title: str) -> I
     for line in lines:
         waiting.append(line)
         if len(waiting) >= 256:
-            yield from batches(Stretch(_lines(text), (title,)) for text in pack_units(waiting))
+            yield from in_read_events(
+                Stretch(_lines(text), (title,)) for text in pack_units(waiting)
+            )
             waiting = []
-    yield from batches(Stretch(_lines(text), (title,)) for text in pack_units(waiting))
+    yield from in_read_events(Stretch(_lines(text), (title,)) for text in pack_units(waiting))
 
 
 def _rows_as_lines(columns: list[str], rows: Iterator[list[str]]) -> Iterator[str]:

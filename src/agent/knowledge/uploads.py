@@ -65,7 +65,7 @@ class Uploads:
 
         A file of the same name is replaced. Raises NotKept, and the knowledge base's errors.
         """
-        if not (safe := safe_name(name)):
+        if not (safe := upload_name(name)):
             raise NotKept("no_name")
         folder = self._collection(target)
         async with self._turns[target.owner]:
@@ -197,7 +197,7 @@ class Uploads:
         return replace(report.results[0], path=path.name)
 
 
-def safe_name(name: str) -> str:
+def upload_name(name: str) -> str:
     """Return a file's name as it is kept: its last part, on one line, not hidden, not too long.
 
     >>> safe_name("../../etc/.bashrc")

@@ -45,7 +45,7 @@ from agent.evidence.types import (
 )
 from agent.evidence.vocabulary import cities_in, city_in_english
 from agent.evidence.zones import CHINA, zone_of
-from agent.texts import Language, has, in_script, is_chinese, reason_of, say
+from agent.texts import Language, has_text, in_script, is_chinese, reason_of, say
 
 log = logging.getLogger(__name__)
 
@@ -216,10 +216,10 @@ def map_message(error: AgentError, language: Language, about: str = "") -> str:
     code = _code(error)
     provider = getattr(error, "provider", _DEFAULT_PROVIDER)
     keys = (f"map.errors_of.{provider}.{code}", f"map.other_errors.{code}")
-    own = next((key for key in keys if has(key)), "") if provider != _DEFAULT_PROVIDER else ""
+    own = next((key for key in keys if has_text(key)), "") if provider != _DEFAULT_PROVIDER else ""
     key = own or f"map.errors.{code}"
     # A map's branch asks a model, too: what failed there is not the map.
-    if provider.startswith("model:") or not has(key):
+    if provider.startswith("model:") or not has_text(key):
         return say("map.unwritten", language, reason=reason_of(error, language))
     name = map_title(provider, language)
     text = say(key, language, about=about, map=name)

@@ -116,7 +116,7 @@ def _show(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
-def current(name: ModelName) -> ModelName:
+def successor_of(name: ModelName) -> ModelName:
     """Return the model that serves a name: the successor of a retired one, else the same."""
     successor = retirement(name.id) if name.provider == "google" else None
     return ModelName("google", successor) if successor else name

@@ -22,7 +22,7 @@ from langchain_core.tools import BaseTool
 from pydantic import BaseModel
 
 from agent.core.budget import Meter
-from agent.core.calls import Calls, Policy, Pulse, exchanged
+from agent.core.calls import Calls, Policy, Pulse, told_when_ended
 from agent.core.concurrency import SharedSemaphore
 from agent.core.errors import (
     AgentError,
@@ -34,7 +34,7 @@ from agent.core.errors import (
 )
 from agent.core.faults import contained
 from agent.core.processor import read_in_turns
-from agent.core.proxies import is_near
+from agent.core.proxies import is_in_own_network
 from agent.core.telemetry import Tokens
 from agent.models import catalogue
 from agent.models.catalogue import GOOGLE_MODELS, ModelName, Provider, parse
@@ -347,7 +347,7 @@ class ModelClient:
             thinking=wanted.thinking,
         )
         with (
-            exchanged(policy.provider, request, meter.turn_id, tokens) as ended,
+            told_when_ended(policy.provider, request, meter.turn_id, tokens) as ended,
             self._named_key(wanted.names[-1], meter),
         ):
             async with aclosing(answer_stream.tell(wanted.names, wanted.messages)) as pieces:
@@ -367,7 +367,7 @@ class ModelClient:
     def _current(self, model: str) -> ModelName:
         """Return the model to ask, which is the successor where the named one is retired."""
         named = parse(model)
-        if (name := catalogue.current(named)) != named:
+        if (name := catalogue.successor_of(named)) != named:
             self._tell_served(named.id, name.id)
         return name
 
@@ -390,7 +390,7 @@ class ModelClient:
         return "model_timeout_seconds" in self._settings.model_fields_set
 
     def _is_near(self, name: ModelName) -> bool:
-        return name.provider == "openai" and is_near(self._settings.openai_base_url or "")
+        return name.provider == "openai" and is_in_own_network(self._settings.openai_base_url or "")
 
     def _left(self, name: ModelName, meter: Meter) -> Callable[[], float] | None:
         """Return what says a run's seconds left, for a model that may need all of them."""
@@ -522,7 +522,7 @@ def _judge(response: Response, request: ModelRequest, provider: str, size: Reply
 
 def _places(provider: Provider, settings: Settings) -> SharedSemaphore | None:
     """Return the places for calls at once; a small server nearby works on one at a time."""
-    near = provider == "openai" and is_near(settings.openai_base_url or "")
+    near = provider == "openai" and is_in_own_network(settings.openai_base_url or "")
     most = (1 if near else 0) if settings.model_concurrency is None else settings.model_concurrency
     return SharedSemaphore(most) if most else None
 

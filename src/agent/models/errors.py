@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from agent.core.calls import retry_after
+from agent.core.calls import retry_after_seconds
 from agent.core.errors import (
     AgentError,
     MalformedReply,
@@ -355,7 +355,9 @@ def _rate_limit(failure: Failure, provider: str, model: str) -> ProviderError:
     # Google's RetryInfo comes in the body.
     waits = [str(d["retryDelay"]).removesuffix("s") for d in failure.details if d.get("retryDelay")]
     waits.append(failure.headers.get("retry-after") or failure.headers.get("Retry-After") or "")
-    wait = next((seconds for text in waits if (seconds := retry_after(text)) is not None), None)
+    wait = next(
+        (seconds for text in waits if (seconds := retry_after_seconds(text)) is not None), None
+    )
     return RateLimited(provider, f"{model}: too many requests", retry_after=wait)
 
 

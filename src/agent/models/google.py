@@ -105,7 +105,7 @@ class Gemini(ChatGoogleGenerativeAI):
             body = reply.sdk_http_response.body or "{}"
             if len(body) > self.longest_body:
                 raise malformed_reply(PROVIDER_GOOGLE, self.model, TOO_LONG)
-            response, grounding = await read_in_turns(partial(read_reply, body), len(body))
+            response, grounding = await read_in_turns(partial(read_google_reply, body), len(body))
         result = _response_to_result(response)
         # The parent trims and drops parts; grounding offsets count in the originals.
         result.generations[0].message.response_metadata[_PARTS] = text_parts(response)
@@ -141,7 +141,7 @@ def restore_ids(messages: Sequence[BaseMessage], contents: Iterable[Content]) ->
                 part.function_response.id = next(results, None)
 
 
-def read_reply(body: str) -> tuple[GenerateContentResponse, Mapping[str, Any] | None]:
+def read_google_reply(body: str) -> tuple[GenerateContentResponse, Mapping[str, Any] | None]:
     """Return a whole reply and, apart from it, the grounding of its first candidate as it was sent.
 
     The library makes models of all of it, goes through each field thrice, and writes it out again

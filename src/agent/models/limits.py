@@ -11,11 +11,11 @@ from typing import Any
 from agent.core.budget import Meter
 from agent.core.calls import Pulse
 from agent.core.errors import BudgetExceeded
-from agent.core.strings import weight
+from agent.core.strings import unrounded_tokens
 from agent.models.catalogue import ModelName
 from agent.models.types import ModelRequest, Response, StreamPiece, Thinking
 from agent.models.validation import LOOP, TOO_LONG, malformed_reply
-from agent.models.window import prompt_tokens
+from agent.models.window import request_tokens
 
 _TAIL = 4000
 _STEP = 400
@@ -51,11 +51,11 @@ class Loop:
         self._new += len(text)
         if not self.found and self._new >= _STEP:
             self._new = 0
-            self.found = repeats(self._tail)
+            self.found = is_looping(self._tail)
         return self.found
 
 
-def repeats(text: str) -> bool:
+def is_looping(text: str) -> bool:
     """Return whether the end of a text is one piece, many times in a row."""
     return _loop(text) is not None
 
@@ -248,7 +248,7 @@ class ReplySize:
 
     @property
     def _reading(self) -> float:
-        return self._sizes.reading(self._name, prompt_tokens(self._request))
+        return self._sizes.reading(self._name, request_tokens(self._request))
 
     def learn(self, response: Response) -> None:
         """Take in how a reply ended: one cut amid its thoughts, or at its limit, gets more room."""
@@ -262,7 +262,7 @@ class ReplySize:
 
 def refuse_runaway(response: Response, provider: str, model: str, *, characters: int) -> None:
     """Raise MalformedReply for a whole reply that went round in circles, or past all limits."""
-    if response.finish == "length" and repeats(response.text):
+    if response.finish == "length" and is_looping(response.text):
         raise malformed_reply(provider, model, LOOP)
     calls = sum(len(str(call["args"])) for call in response.message.tool_calls)
     if len(response.text) + calls > characters:
@@ -310,7 +310,7 @@ class Underway:
         """Take a piece in; raise MalformedReply where the text loops, or has no end."""
         self._pulse.beat()
         self._first = self._first or time.monotonic()
-        self._tokens += weight(text)
+        self._tokens += unrounded_tokens(text)
         self._characters += len(text)
         if self._loop.take(text):
             raise malformed_reply(self._provider, self._request.model, LOOP)
@@ -319,7 +319,7 @@ class Underway:
 
     def spent(self) -> StreamPiece:
         """Return by estimate what was sent and what had come."""
-        size = prompt_tokens(self._request)
+        size = request_tokens(self._request)
         return StreamPiece(input_tokens=size, output_tokens=round(self._tokens))
 
 

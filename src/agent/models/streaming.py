@@ -27,7 +27,7 @@ from pydantic import Field, SkipValidation
 
 from agent.core.budget import Meter
 from agent.core.calls import Calls, Policy, Pulse, request_key
-from agent.core.concurrency import begin
+from agent.core.concurrency import begin_beside
 from agent.core.errors import (
     BudgetExceeded,
     ConfigurationError,
@@ -116,7 +116,7 @@ class ReadAhead:
 
     def __init__(self, texts: AsyncGenerator[str, None]) -> None:
         self._pieces: asyncio.Queue[str | None] = asyncio.Queue()
-        self._task = begin(self._read(texts))
+        self._task = begin_beside(self._read(texts))
 
     async def _read(self, texts: AsyncGenerator[str, None]) -> None:
         try:

@@ -106,7 +106,7 @@ class Windows:
         self, name: ModelName, request: ModelRequest, error: PromptTooLong, vendor: Vendor
     ) -> bool:
         """Take in what a refusal says of the window; return whether a shorter prompt may fit."""
-        estimate = prompt_tokens(request)
+        estimate = request_tokens(request)
         before = self._known.get(name)
         rate = max(1.0, error.sent / estimate) if error.sent else before.rate if before else 1.0
         size = error.window or (None if before else await vendor.window(name.id))
@@ -122,7 +122,7 @@ def _room(window: ModelWindow, reply: int) -> int:
     return int((window.tokens - reply) * _SPARE / window.rate)
 
 
-def prompt_tokens(request: ModelRequest) -> int:
+def request_tokens(request: ModelRequest) -> int:
     """Return the tokens of a request by estimate: messages, tools, schema."""
     return _text_tokens(request) + _fixed_tokens(request)
 

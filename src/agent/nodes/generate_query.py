@@ -45,7 +45,7 @@ from agent.state import (
     new_turn,
     replaced,
 )
-from agent.texts import prepare, say
+from agent.texts import prepare_language, say
 
 log = logging.getLogger(__name__)
 NODE = "generate_query"
@@ -86,7 +86,7 @@ async def generate_query(
     tasks = [query["map"] for query in read.queries if query["map"]]
     if read.by_model and any((task.get("country") or "cn") == "cn" for task in tasks):
         turn = in_china(turn)
-    await prepare(turn["language"])
+    await prepare_language(turn["language"])
     queries = [] if read.needs else read.queries
     log.info("turn=%s %s: %d queries, %d for the map",
              turn["id"], NODE, len(queries), sum(bool(q["map"]) for q in queries))  # fmt: skip

@@ -41,7 +41,7 @@ def end_in(seconds: int) -> None:
         signal.alarm(seconds)
 
 
-def confine(megabytes: int) -> None:
+def set_bounds(megabytes: int) -> None:
     """Set bounds that hold without the parent; memory only where the system counts it."""
     if sys.platform == "win32":
         return

@@ -78,7 +78,7 @@ class Extractor:
         Raises ProviderRefused: page_kind, page_empty, page_unreadable, page_encrypted,
         page_too_complex; ProviderUnavailable timeout.
         """
-        kind = kind_of(body, content_type)
+        kind = body_kind(body, content_type)
         if kind == "text":
             extracted = ExtractedPage(text=await asyncio.to_thread(page_text, body, content_type))
         elif kind == "html":
@@ -108,7 +108,7 @@ class Extractor:
         )
 
 
-def kind_of(body: bytes, content_type: str) -> str:
+def body_kind(body: bytes, content_type: str) -> str:
     """Return the kind of a body, by its first bytes where they are clear, else by its header."""
     media_type = content_type.partition(";")[0].strip().lower()
     head = body[:1024].lstrip()

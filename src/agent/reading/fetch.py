@@ -24,7 +24,7 @@ import certifi
 import httpx
 
 from agent.core.budget import Meter
-from agent.core.calls import Calls, Policy, retry_after
+from agent.core.calls import Calls, Policy, retry_after_seconds
 from agent.core.concurrency import BoundedCache, Pace, SharedSemaphore, SingleFlight
 from agent.core.errors import (
     MalformedReply,
@@ -82,7 +82,7 @@ class Body:
             chunk = self._inflate.unconsumed_tail or self._inflate.unused_data
 
 
-async def read_body(chunks: AsyncIterator[bytes], encoding: str, limit: int) -> bytes:
+async def decoded_body(chunks: AsyncIterator[bytes], encoding: str, limit: int) -> bytes:
     """Return the decoded body of a response; stops at the first byte beyond the limit."""
     body = Body(encoding, limit)
     async for chunk in chunks:
@@ -427,7 +427,7 @@ async def _body(response: httpx.Response, limit: int) -> bytes:
     if length.isdecimal() and len(length) < 19 and int(length) > limit:
         raise too_large(limit)
     encoding = response.headers.get("content-encoding", "")
-    return await read_body(response.aiter_raw(), encoding, limit)
+    return await decoded_body(response.aiter_raw(), encoding, limit)
 
 
 def _next(target: Target, response: httpx.Response) -> str:
@@ -447,7 +447,7 @@ def _status_error(target: Target, response: httpx.Response) -> ProviderError | N
     if status in (200, 203):
         return None
     if status == 429:
-        wait = retry_after(response.headers.get("retry-after"))
+        wait = retry_after_seconds(response.headers.get("retry-after"))
         return RateLimited("reader", message, retry_after=wait)
     if status >= 500 or status in (408, 425):
         return ProviderUnavailable("reader", message)

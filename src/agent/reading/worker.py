@@ -11,7 +11,7 @@ import os
 import sys
 from dataclasses import asdict, replace
 
-from agent.reading.confined import confine, end_in, peak_megabytes
+from agent.reading.confined import end_in, peak_megabytes, set_bounds
 from agent.reading.extractors import ExtractedPage, html_text, pdf_text
 
 _RESERVE = 0.8
@@ -25,7 +25,7 @@ _MOST_GROWTH = 2
 def main() -> None:
     """Read what is asked for until nothing is asked any more; never raises for a document."""
     max_chars, megabytes, idle = map(int, sys.argv[1:4])
-    confine(megabytes)
+    set_bounds(megabytes)
     html_text("<p>What reads pages is loaded before the first one comes.</p>")
     end_in(idle)
     for line in sys.stdin.buffer:

@@ -19,7 +19,7 @@ from agent.core.errors import InputError, StoreFailed
 from agent.core.strings import one_line
 from agent.evidence.types import Diet
 from agent.runs.engine import store_label
-from agent.runs.sql import Place, connect, erase, failures_of
+from agent.runs.sql import Place, connect_sqlite, erase, failures_of
 from agent.texts.languages import TAG
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def _make(path: Path) -> None:
 def _connected(path: Path) -> Iterator[tuple["SqliteStore", sqlite3.Connection]]:
     from langgraph.store.sqlite import SqliteStore
 
-    with closing(connect(path)) as connection:
+    with closing(connect_sqlite(path)) as connection:
         # The store begins its transactions itself.
         connection.isolation_level = None
         yield SqliteStore(connection), connection
@@ -196,13 +196,13 @@ def _in_database(url: SecretStr) -> Iterator[BaseStore]:
     import psycopg
     from langgraph.store.postgres import PostgresStore
 
-    from agent.runs.postgres import NAME, connect, one_line, setting_up
+    from agent.runs.postgres import NAME, connect_postgres, error_line, setting_up
 
     try:
-        with closing(connect(url)) as connection:
+        with closing(connect_postgres(url)) as connection:
             store = PostgresStore(connection)
             with setting_up(connection):
                 store.setup()
             yield store
     except psycopg.Error as error:
-        raise StoreFailed(NAME, f"the store cannot be used: {one_line(error)}") from None
+        raise StoreFailed(NAME, f"the store cannot be used: {error_line(error)}") from None

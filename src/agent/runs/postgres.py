@@ -65,7 +65,7 @@ def parameters_of(url: SecretStr) -> dict[str, Any]:
     return {**_PARAMETERS, **parameters}
 
 
-def described(url: SecretStr) -> str:
+def database_name(url: SecretStr) -> str:
     """Name the database and its server, without user and password."""
     parameters = parameters_of(url)
     host = parameters.get("host") or parameters.get("hostaddr") or "this machine"
@@ -74,7 +74,7 @@ def described(url: SecretStr) -> str:
     return f"database {name} on {host}{port}"
 
 
-def connect(url: SecretStr) -> PostgresConnection:
+def connect_postgres(url: SecretStr) -> PostgresConnection:
     """Open a connection that commits each statement. Raises psycopg.Error, ConfigurationError."""
     connection = psycopg.connect(**parameters_of(url), autocommit=True, prepare_threshold=0)
     with contextlib.ExitStack() as failing:
@@ -135,15 +135,17 @@ class PostgresSession:
                 return work(self._connected())
             except psycopg.Error as error:
                 if not self.was_open:
-                    raise ConfigurationError(NAME, f"cannot be used: {one_line(error)}") from None
+                    raise ConfigurationError(NAME, f"cannot be used: {error_line(error)}") from None
                 if isinstance(error, psycopg.DataError):
-                    raise ProviderError("postgres", f"{NAME}: {one_line(error)}") from None
+                    raise ProviderError("postgres", f"{NAME}: {error_line(error)}") from None
                 if not self._is_lost(error):
-                    raise StoreFailed(NAME, f"{described(self._url)}: {one_line(error)}") from None
-                log.info("the connection to the database was lost: %s", one_line(error))
+                    raise StoreFailed(
+                        NAME, f"{database_name(self._url)}: {error_line(error)}"
+                    ) from None
+                log.info("the connection to the database was lost: %s", error_line(error))
                 self._connection, lost = None, error
-        reason = one_line(lost) if lost else ""
-        raise StoreFailed(NAME, f"the {described(self._url)} is gone: {reason}") from None
+        reason = error_line(lost) if lost else ""
+        raise StoreFailed(NAME, f"the {database_name(self._url)} is gone: {reason}") from None
 
     def _is_lost(self, error: psycopg.Error) -> bool:
         """Return whether the connection is, not only what was asked of it refused."""
@@ -153,7 +155,7 @@ class PostgresSession:
 
     def _connected(self) -> PostgresConnection:
         if self._connection is None:
-            connection = connect(self._url)
+            connection = connect_postgres(self._url)
             with contextlib.ExitStack() as failing:
                 failing.callback(connection.close)
                 self._opened(connection)
@@ -170,7 +172,7 @@ class PostgresSession:
             self._connection = None
 
 
-def one_line(error: Exception) -> str:
+def error_line(error: Exception) -> str:
     """Return what the database or the library said, shortened."""
     words = "; ".join(part.strip() for part in str(error).splitlines() if part.strip())
     return (words or type(error).__name__)[:300]

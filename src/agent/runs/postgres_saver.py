@@ -264,7 +264,7 @@ def shorten_in(
 
 
 @asynccontextmanager
-async def open_database(
+async def open_postgres_threads(
     url: SecretStr, serde: SerializerProtocol, *, may_wait: bool
 ) -> AsyncIterator[PostgresThreads]:
     """Open a database's threads; tables are made once it is there. Raises ConfigurationError.

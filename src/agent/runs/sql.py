@@ -99,7 +99,7 @@ def open_database(
     return PostgresDatabase(where, opened, stays=stays)
 
 
-def connect(path: Path) -> sqlite3.Connection:
+def connect_sqlite(path: Path) -> sqlite3.Connection:
     """Open a file in WAL mode, its folder created; blocks. Raises ConfigurationError."""
     if path == _MEMORY:
         return sqlite3.connect(":memory:", check_same_thread=False)
@@ -189,7 +189,7 @@ class SqliteFile:
     def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
         with failures_of(self.path):
             if self._connection is None:
-                connection = connect(self.path)
+                connection = connect_sqlite(self.path)
                 with contextlib.ExitStack() as failing:
                     failing.callback(connection.close)
                     self._opened(connection)

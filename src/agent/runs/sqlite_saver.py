@@ -26,7 +26,7 @@ from agent.runs.sql import (
     BUSY_SECONDS,
     SqliteFile,
     ThreadSize,
-    connect,
+    connect_sqlite,
     failures_of,
     give_back,
 )
@@ -215,7 +215,7 @@ class ThreadSaver(AsyncSqliteSaver):
 @asynccontextmanager
 async def open_folder(folder: Path, serde: SerializerProtocol) -> AsyncIterator[ThreadSaver]:
     path = folder / THREADS_FILE
-    await asyncio.to_thread(lambda: connect(path).close())
+    await asyncio.to_thread(lambda: connect_sqlite(path).close())
     file = SqliteFile(path, lambda opened: None)
     async with aiosqlite.connect(path, timeout=BUSY_SECONDS) as connection:
         saver = ThreadSaver(connection, file, serde=serde)

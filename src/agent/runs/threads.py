@@ -75,7 +75,7 @@ def serve_from(saver: "Saver | None") -> None:
     _of_server = saver
 
 
-def serving() -> bool:
+def is_serving_threads() -> bool:
     """Return whether a server of this process has its threads in a saver of ours."""
     return _of_server is not None
 
@@ -117,9 +117,9 @@ async def askers_of(thread_id: str) -> set[str]:
 
 
 def _in_database(url: SecretStr, serde: SerializerProtocol, may_wait: bool) -> Opened:
-    from agent.runs.postgres_saver import open_database
+    from agent.runs.postgres_saver import open_postgres_threads
 
-    return open_database(url, serde, may_wait=may_wait)
+    return open_postgres_threads(url, serde, may_wait=may_wait)
 
 
 def data_folder() -> Path:

@@ -17,7 +17,7 @@ from agent.sample.records import (
     NamedSpot,
     SamplePage,
     SamplePlace,
-    has,
+    has_part,
     load_sample,
     phrase,
 )
@@ -55,7 +55,7 @@ def places_in(city: str | None, keywords: str = "") -> list[SamplePlace]:
 
     def named_otherwise(place: SamplePlace) -> bool:
         own = f"{phrase(place.name)}|{phrase(place.name_en)}"
-        return not any(has(own, name) for name in names)
+        return not any(has_part(own, name) for name in names)
 
     return sorted(_fitting(pool, keywords), key=named_otherwise)
 
@@ -72,7 +72,7 @@ def find_city(text: str) -> City | None:
     return None
 
 
-def find_anchor(text: str, city: str | None = None) -> NamedSpot | None:
+def find_spot(text: str, city: str | None = None) -> NamedSpot | None:
     """Return the named spot, district, city or sample place that a geocoder makes of the text.
 
     Before the name may only stand its province, city or district, so that the 西湖 of another
@@ -128,7 +128,7 @@ def search_records(query: str, records: Iterable[R], limit: int) -> list[R]:
             subjects.setdefault(name, set()).add(record.subjects[0])
     scored: list[tuple[float, R]] = []
     for record in pool if wanted else ():
-        named = {name for name in _phrases(record.names[1:]) if has(query_phrase, name)}
+        named = {name for name in _phrases(record.names[1:]) if has_part(query_phrase, name)}
         own = named & _phrases(record.subjects)
         if not (own or any(len(subjects[name]) == 1 or name in _cities() for name in named)):
             continue
@@ -173,7 +173,7 @@ def _fitting_part(pool: list[SamplePlace], part: str) -> list[SamplePlace]:
     scopes = {word for word in words if any(word in p.scope for p in load_sample().places)}
     others = [word for word in words if word not in scopes]
     own = [place for place in pool if scopes <= place.scope]
-    direct = [place for place in own if not others or any(has(place.words, w) for w in others)]
+    direct = [place for place in own if not others or any(has_part(place.words, w) for w in others)]
     return direct or [place for place in own if any(_has_most(place, word) for word in others)]
 
 

@@ -20,7 +20,7 @@ def phrase(text: str) -> str:
     return " ".join(_LATIN_WORD.sub(lambda match: _stem(match[0]), folded).split())
 
 
-def has(words: str, part: str) -> bool:
+def has_part(words: str, part: str) -> bool:
     """Tell whether the normal form `part` is in `words`; Latin text only as whole words."""
     if not part:
         return False

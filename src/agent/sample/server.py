@@ -8,7 +8,7 @@ from aiohttp import web
 from pydantic import SecretStr
 from yarl import URL
 
-from agent.sample.model.minimum import short
+from agent.sample.model.minimum import within_a_sentence
 from agent.sample.model.recorded import is_recorded
 from agent.sample.model.reply import SampleModel
 from agent.sample.services import finance
@@ -54,7 +54,7 @@ class SampleServices:
 
     def nothing_found(self, question: str, language: Language) -> str:
         """Return the answer to a question that the sample does not hold, which is small."""
-        return say("sample.nothing", language, question=short(question))
+        return say("sample.nothing", language, question=within_a_sentence(question))
 
     def stop(self) -> None:
         """End the services; their addresses are gone."""

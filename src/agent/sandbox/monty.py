@@ -17,7 +17,7 @@ from agent.sandbox.programs import (
     CodeLimits,
     CodeResult,
     Slots,
-    program_of,
+    fenced_program,
     unlisted_imports,
 )
 
@@ -67,7 +67,7 @@ def run_program(code: str, limits: CodeLimits, stop: threading.Event) -> CodeRes
 
     Modules that are Monty's own (`os`, `time`…) reach nothing, but are not on the list either.
     """
-    program = program_of(code)
+    program = fenced_program(code)
     for name, line in unlisted_imports(program):
         allowed = ", ".join(LISTED)
         error = f"ModuleNotFoundError: {name} is not available here, only {allowed} (line {line})"

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from agent.core.outside import parse_json
-from agent.sandbox.programs import CodeLimits, CodeResult, Slots, program_of
+from agent.sandbox.programs import CodeLimits, CodeResult, Slots, fenced_program
 
 _LOAD_WORD: Final = 0x20
 _JUMP_EQUAL: Final = 0x15
@@ -129,7 +129,7 @@ class ProcessRunner:
 
 def run_program(code: str, limits: CodeLimits, stop: threading.Event) -> CodeResult:
     """Run it and wait; blocks the calling thread, whose end would also be the child's."""
-    request = _request(program_of(code), limits)
+    request = _request(fenced_program(code), limits)
     if request is None:
         return CodeResult("", f"not run: no list of system calls for {platform.machine()}")
     try:

@@ -69,7 +69,7 @@ _SILENT: Final = frozenset(
 _WORDS: Final = frozenset({"python", "python3", "py", "py3"})
 
 
-def program_of(text: str) -> str:
+def fenced_program(text: str) -> str:
     """Return the fenced blocks marked as Python, joined; else the first block; else the whole text.
 
     A first line that is only a language's name goes, and so does common indentation. Nothing is

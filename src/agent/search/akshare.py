@@ -26,7 +26,13 @@ from agent.core.outside import parse_json
 from agent.core.proxies import proxy_environment
 from agent.evidence.queries import clean_text
 from agent.search.akshare_worker import NAMES, TABLES, find_company
-from agent.search.documents import Document, DocumentKind, FiledFigure, distinct, make_document
+from agent.search.documents import (
+    Document,
+    DocumentKind,
+    FiledFigure,
+    distinct_documents,
+    make_document,
+)
 from agent.search.hits import MAX_QUERY, plain_line
 
 TableRow = Mapping[str, Any]
@@ -60,14 +66,14 @@ def company_documents(
     statements = [_statement(t, tables.get(t, ()), code, name) for t in _STATEMENTS]
     pages = [_page(table, tables.get(table, ()), code, name) for table in _PAGES]
     news = [_news(row) for row in tables.get(NEWS, ())]
-    documents = distinct([*statements, *pages, *news])
+    documents = distinct_documents([*statements, *pages, *news])
     if documents and absent:
         reasons = ", ".join(f"{table} ({plain_line(why, 80)})" for table, why in absent.items())
         documents[0]["text"] += f"\n未能取得 not available: {reasons}"
     return documents
 
 
-def figures_of(
+def newest_figures(
     rows: Sequence[TableRow], period: str, url: str, names: Iterable[str]
 ) -> list[FiledFigure]:
     """Return the figures with a unit of the newest two periods and the newest full year.
@@ -119,7 +125,7 @@ def _statement(table: str, rows: Sequence[TableRow], code: str, name: str) -> Do
     label, period, address = _STATEMENTS[table]
     url = address.format(code=code)
     names = _INDICATORS if table == INDICATOR else ()
-    figures = figures_of(rows, period, url, names)
+    figures = newest_figures(rows, period, url, names)
     if not figures:
         return None
     lines = [f"{f['name']}: {f['value']} {f['unit']} ({f['period']})" for f in figures]

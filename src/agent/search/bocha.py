@@ -9,7 +9,7 @@ from agent.core.errors import (
     ProviderUnavailable,
     RateLimited,
 )
-from agent.search.hits import Hit, HitSearch, fields, make_hit, rows
+from agent.search.hits import Hit, HitSearch, fields, make_hit, object_rows
 from agent.search.http import error_message
 from agent.search.rules import DAYS, SearchRules
 
@@ -50,7 +50,7 @@ class BochaSearch(HitSearch):
                 # dateLastCrawled is the publication time too, but its "Z" is false.
                 published=row.get("datePublished") or _local(row.get("dateLastCrawled")),
             )
-            for row in rows(pages.get("value"))
+            for row in object_rows(pages.get("value"))
         ]
 
 

@@ -24,7 +24,7 @@ from agent.search.documents import (
     DocumentSource,
     FiledFigure,
     SourceEndpoint,
-    distinct,
+    distinct_documents,
     make_document,
 )
 from agent.search.hits import Hits, SearchProvider, WebChoice
@@ -149,7 +149,7 @@ async def _pages(
     provider: SearchProvider, query: str, meter: Meter, count: int | None
 ) -> list[Document]:
     hits = await provider.search(query, meter=meter, count=count)
-    pages = Documents(distinct(
+    pages = Documents(distinct_documents(
         make_document(
             provider.name, "page", hit.title, hit.url, hit.snippet, published=hit.published
         )

@@ -136,7 +136,7 @@ class DocumentSearch(ABC):
 
         async def paid(words: str) -> list[Document]:
             async def fetch() -> list[Document]:
-                return distinct(await self.fetch(words, most, since))[:most]
+                return distinct_documents(await self.fetch(words, most, since))[:most]
 
             request = {"query": words, "count": most, **({"since": since} if since else {})}
             return await self._paid(request, fetch, meter=meter)
@@ -174,11 +174,13 @@ def make_document(
     if hit is None:
         return None
     extras = {name: value for name, value in more.items() if value not in (None, "", [])}
-    document = Document(source=source, kind=kind, title=hit.title, url=hit.url, text=passage(text))
+    document = Document(
+        source=source, kind=kind, title=hit.title, url=hit.url, text=plain_passage(text)
+    )
     return cast(Document, {**document, **extras})
 
 
-def passage(text: Any, limit: int = MAX_TEXT) -> str:
+def plain_passage(text: Any, limit: int = MAX_TEXT) -> str:
     """Return plain text in its paragraphs, without tags, hidden characters or markers."""
     if not isinstance(text, str):
         return ""
@@ -204,7 +206,7 @@ def whole_number(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def distinct(documents: Iterable[Document | None]) -> list[Document]:
+def distinct_documents(documents: Iterable[Document | None]) -> list[Document]:
     """Return the usable documents, each address once."""
     by_url: dict[str, Document] = {}
     for document in documents:

@@ -304,7 +304,7 @@ def only_known(text: str, ids: Collection[str]) -> str:
     return _BRACKETED.sub(known_markers, text)
 
 
-def rows(value: Any) -> list[Mapping[str, Any]]:
+def object_rows(value: Any) -> list[Mapping[str, Any]]:
     """Return the objects of a list that may be null, missing or hold anything."""
     return [row for row in value if isinstance(row, Mapping)] if isinstance(value, list) else []
 
@@ -319,7 +319,7 @@ def rows_of(
     """
     if not isinstance(reply.get(name), list | None) or not {name, *others} & reply.keys():
         raise MalformedReply(provider, f"the reply has no list `{name}`")
-    return rows(reply.get(name))
+    return object_rows(reply.get(name))
 
 
 def fields(value: Any) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from agent.core.calls import retry_after
+from agent.core.calls import retry_after_seconds
 from agent.core.concurrency import PerLoop
 from agent.core.errors import (
     MalformedReply,
@@ -203,7 +203,7 @@ def _refusal(provider: str, response: httpx.Response, status: int, detail: str) 
     message = f"HTTP {status}" + (f": {detail}" if detail else "")
     words = detail.lower()
     if status == 429 or (status < 500 and any(word in words for word in _RATE_WORDS)):
-        wait = retry_after(response.headers.get("retry-after"))
+        wait = retry_after_seconds(response.headers.get("retry-after"))
         return RateLimited(provider, message, retry_after=wait)
     if status >= 500 or status == 408:
         return ProviderUnavailable(provider, message)

@@ -10,7 +10,7 @@ from agent.search.documents import (
     make_document,
     whole_number,
 )
-from agent.search.hits import fields, plain_line, rows, rows_of
+from agent.search.hits import fields, object_rows, plain_line, rows_of
 
 _MAX_WORDS = 2000
 _MAX_AUTHORS = 12
@@ -80,6 +80,6 @@ def abstract_of(index: Any) -> str:
 def _authors(work: Any) -> list[str]:
     names = [
         plain_line(fields(row.get("author")).get("display_name"), 80)
-        for row in rows(work.get("authorships"))[:_MAX_AUTHORS]
+        for row in object_rows(work.get("authorships"))[:_MAX_AUTHORS]
     ]
     return [name for name in names if name]

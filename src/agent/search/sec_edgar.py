@@ -20,10 +20,16 @@ from agent.core.errors import AgentError, MalformedReply, ProviderError, Provide
 from agent.core.faults import contained
 from agent.core.strings import word_set
 from agent.evidence.queries import clean_text
-from agent.search.documents import Document, FiledFigure, SourceEndpoint, distinct, make_document
+from agent.search.documents import (
+    Document,
+    FiledFigure,
+    SourceEndpoint,
+    distinct_documents,
+    make_document,
+)
 from agent.search.hits import MAX_QUERY, fields, plain_line, rows_of
 from agent.search.http import Json, SearchHttp
-from agent.search.sec_facts import IFRS, US_GAAP, as_text, current, filing_url, read_figures
+from agent.search.sec_facts import IFRS, US_GAAP, as_text, filing_url, read_figures, still_reported
 
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9&'’-]*")
 _CIK = re.compile(r"\bCIK[\s:#]*0*(\d{1,10})\b", re.IGNORECASE)
@@ -244,7 +250,7 @@ class SecEdgar:
                 params["ciks"] = company.cik_path
             reply = await self._get("efts", "/LATEST/search-index", params)
             hits = rows_of(self.name, fields(reply.get("hits")), "hits")
-            return distinct(_hit_document(hit, company) for hit in hits)[:count]
+            return distinct_documents(_hit_document(hit, company) for hit in hits)[:count]
 
         return ask
 
@@ -254,7 +260,7 @@ class SecEdgar:
             if "filings" not in reply:
                 raise MalformedReply(self.name, "the reply has no `filings`")
             recent = fields(fields(reply["filings"]).get("recent"))
-            return distinct(_recent(recent, company))[:count]
+            return distinct_documents(_recent(recent, company))[:count]
 
         return ask
 
@@ -291,7 +297,7 @@ class SecEdgar:
         others = await asyncio.gather(*(_outcome(ask()) for ask in requests[1:]))
         outcomes = [first, *others]
         failures = [outcome for outcome in outcomes if isinstance(outcome, AgentError)]
-        figures = current(outcome for outcome in outcomes if isinstance(outcome, list))
+        figures = still_reported(outcome for outcome in outcomes if isinstance(outcome, list))
         return figures, failures[0] if failures else None
 
     async def _concept(

@@ -9,7 +9,7 @@ from datetime import date
 from typing import Any, NamedTuple
 
 from agent.search.documents import FiledFigure
-from agent.search.hits import fields, plain_line, rows
+from agent.search.hits import fields, object_rows, plain_line
 
 US_GAAP: Mapping[str, str] = {
     "Revenues": "Revenues",
@@ -70,7 +70,7 @@ def read_figures(name: str, reply: Mapping[str, Any], cik: int) -> list[FiledFig
     ]
 
 
-def current(concepts: Iterable[list[FiledFigure]]) -> list[FiledFigure]:
+def still_reported(concepts: Iterable[list[FiledFigure]]) -> list[FiledFigure]:
     """Return the figures of the concepts that a company still reports.
 
     Those whose newest figure is over a year older than the newest of all are left out.
@@ -99,7 +99,7 @@ def filing_url(cik: int, adsh: str, document: str = "") -> str:
 def _values(reply: Mapping[str, Any]) -> list[_Value]:
     values = []
     for unit, listed in fields(reply.get("units")).items():
-        for row in rows(listed):
+        for row in object_rows(listed):
             value, year = row.get("val"), row.get("fy")
             texts = [row.get(name) for name in ("end", "form", "filed", "accn")]
             if isinstance(value, bool) or not isinstance(value, int | float):

@@ -12,7 +12,7 @@ from agent.search.documents import (
     make_document,
     whole_number,
 )
-from agent.search.hits import fields, plain_line, rows, rows_of
+from agent.search.hits import fields, object_rows, plain_line, rows_of
 from agent.search.http import error_message
 
 _MAX_AUTHORS = 12
@@ -66,7 +66,8 @@ _KEY = "SEMANTIC_SCHOLAR_API_KEY"
 def _paper(row: Any) -> Document | None:
     doi = doi_of(fields(row.get("externalIds")).get("DOI"))
     authors = [
-        plain_line(author.get("name"), 80) for author in rows(row.get("authors"))[:_MAX_AUTHORS]
+        plain_line(author.get("name"), 80)
+        for author in object_rows(row.get("authors"))[:_MAX_AUTHORS]
     ]
     return make_document(
         "semantic_scholar",

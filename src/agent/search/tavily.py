@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agent.core.budget import Meter
-from agent.core.calls import Policy, retry_after
+from agent.core.calls import Policy, retry_after_seconds
 from agent.core.errors import (
     AgentError,
     MalformedReply,
@@ -135,6 +135,6 @@ def _keyless_limit(status: int, body: Any) -> ProviderError | None:
         return None
     message = error_message(body) or "refused without a key"
     if "retry_after_seconds" in error:
-        wait = retry_after(error["retry_after_seconds"])
+        wait = retry_after_seconds(error["retry_after_seconds"])
         return RateLimited("tavily", message, retry_after=wait)
     return None

@@ -17,7 +17,7 @@ from starlette.routing import Route
 from agent.assistants.common.own_documents import is_own
 from agent.core.errors import AgentError, InputError
 from agent.knowledge.files import Destination
-from agent.knowledge.sqlite import check_names
+from agent.knowledge.sqlite import check_collection_names
 from agent.knowledge.uploads import NotKept, UploadLimits, Uploads
 from agent.reading.parts import note_text
 from agent.server.auth.api_keys import access, identify
@@ -117,7 +117,7 @@ class DocumentsApi:
 
 def _target(request: Request, owner: str) -> Destination:
     collection = request.query_params.get("collection", "")
-    check_names(collection, owner)
+    check_collection_names(collection, owner)
     if not is_own(collection):
         raise InputError("collection", "has another use here; name another")
     return Destination(collection, owner)

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from agent.assistants.common.toolbox import CODE
 from agent.client.asked_again import changes_since
 from agent.client.connection import status_of
-from agent.client.run_result import RunName, RunResult, outcome_of, turn_of
+from agent.client.run_result import RunName, RunResult, outcome_of, values_of_answer
 from agent.core.errors import AgentError
 from agent.core.faults import contained
 from agent.core.processor import in_turns
@@ -282,7 +282,7 @@ def _outcome(
 ) -> tuple[RunResult, bool]:
     """Return the outcome of the turn that ended with this message, and if it is the last."""
     values = state.get("values")
-    turn, is_last = turn_of(values if isinstance(values, Mapping) else {}, message_id)
+    turn, is_last = values_of_answer(values if isinstance(values, Mapping) else {}, message_id)
     if turn is None:
         if message_id is None:
             raise NoAnswer(409, "there is no answer on this thread yet")

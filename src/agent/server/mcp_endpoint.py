@@ -47,7 +47,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agent import __version__
 from agent.assistants.registry import schemas_of_graph
-from agent.client.connection import refusal
+from agent.client.connection import server_refusal
 from agent.client.follow import RunListener
 from agent.client.local import LocalRunner
 from agent.client.run_result import Pause
@@ -59,7 +59,13 @@ from agent.server.auth.api_keys import OPEN_OWNER, access, client_for, identify
 from agent.server.auth.owner_limits import TooMany, owner_limits
 from agent.server.http import replay
 from agent.server.mcp_search import FETCH, SEARCH, answer_search, search_tools
-from agent.server.mcp_tools import AssistantTool, ToolList, assistant_tool, error_result, result_of
+from agent.server.mcp_tools import (
+    AssistantTool,
+    ToolList,
+    assistant_tool,
+    error_result,
+    tool_result,
+)
 from agent.services import close_process_services, process_services
 from agent.settings import read_settings
 from agent.texts import Language, event_line, say
@@ -223,7 +229,7 @@ class ToolServer:
         except AgentError as error:
             problem = error.message
         except httpx.HTTPError as error:
-            problem = refusal("the server", error).message
+            problem = server_refusal("the server", error).message
         except Exception:
             log.exception("a call of %s failed", request.params.name)
             problem = "the call failed inside the server; its log says more"
@@ -335,7 +341,7 @@ class McpEndpoint(ToolServer):
             call = Call(client, offered, progress, lambda: stop.cancel_called, metadata=metadata)
             follower = await call.begin(arguments)
             async with progress.running():
-                return result_of(await call.finish(follower))
+                return tool_result(await call.finish(follower))
 
     async def _searched(self, params: CallToolRequestParams) -> CallToolResult:
         owner = identify(self._request().headers, access()) or OPEN_OWNER
@@ -434,7 +440,7 @@ def _stopping(stop: anyio.CancelScope, receive: Receive) -> Receive:
     return received
 
 
-async def serve_stdio(graphs: Mapping[str, Any]) -> None:
+async def serve_mcp_stdio(graphs: Mapping[str, Any]) -> None:
     """Serve until the client hangs up; `graphs` are those of langgraph.json. Raises AgentError."""
     try:
         async with open_threads(read_settings()) as threads, answering_stdio() as (read, write):
@@ -473,7 +479,7 @@ class StdioServer(ToolServer):
             outcome = await self._runner.run(run, progress)
         if isinstance(outcome, Pause):
             raise pause_refusal(thread_id)
-        return result_of(outcome)
+        return tool_result(outcome)
 
     async def _catalogue(self) -> Mapping[str, AssistantTool]:
         if not self._offered:

@@ -112,7 +112,7 @@ def output_schema() -> dict[str, Any]:
     return Answer.model_json_schema()
 
 
-def result_of(outcome: RunResult) -> CallToolResult:
+def tool_result(outcome: RunResult) -> CallToolResult:
     """Return the result of a tool call that has an answer."""
     answer = Answer(
         answer=outcome.answer,

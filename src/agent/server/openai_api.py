@@ -23,7 +23,7 @@ from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
 from agent.client.asked_again import Said, history
-from agent.client.connection import LimitReached, NotAccepted, refusal
+from agent.client.connection import LimitReached, NotAccepted, server_refusal
 from agent.client.follow import RunFollower, RunListener
 from agent.client.run_result import RunResult, spoken
 from agent.core.errors import AgentError, InputError
@@ -254,7 +254,7 @@ def _said_plainly() -> Iterator[None]:
         try:
             yield
         except httpx.HTTPError as error:
-            raise refusal("the server", error) from None
+            raise server_refusal("the server", error) from None
 
 
 def _order(

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from agent.client.run_result import RunResult
-from agent.server.mcp_tools import result_of
+from agent.server.mcp_tools import tool_result
 
 JsonObject = dict[str, Any]
 
@@ -48,7 +48,7 @@ def citations(result: RunResult) -> list[JsonObject]:
 
 def _further(result: RunResult) -> JsonObject:
     """Return what no field of OpenAI's holds: places, gaps, the plan, by the names of our tools."""
-    structured = result_of(result).structuredContent or {}
+    structured = tool_result(result).structuredContent or {}
     return {name: value for name, value in structured.items() if name != "answer"}
 
 

@@ -93,7 +93,7 @@ def say(key: str, language: Language, /, **values: object) -> str:
     return fill(_texts_in(language)[key], {name: str(value) for name, value in values.items()})
 
 
-def has(key: str) -> bool:
+def has_text(key: str) -> bool:
     """Tell a key that has a text from one that comes from elsewhere, such as an error's code."""
     return key in _TEXTS["en"]
 
@@ -145,7 +145,7 @@ def _is_on_a_loop() -> bool:
     return True
 
 
-async def prepare(language: Language) -> None:
+async def prepare_language(language: Language) -> None:
     """Have the sentences of a language at hand: those that are made read files to be made."""
     if language == "zh-Hant":
         await asyncio.to_thread(_traditional)
@@ -239,7 +239,7 @@ def reason_of(error: AgentError, language: Language) -> str:
 
 def problem_text(error: ConfigurationError, language: Language) -> str:
     """Return the setting and its fault; in English where the fault has no text of its own."""
-    if not has(f"faults.{error.fault}"):
+    if not has_text(f"faults.{error.fault}"):
         return error.message
     fault = say(f"faults.{error.fault}", language, **error.values)
     return f"{error.name}{say('punctuation.colon', language)}{fault}"
@@ -259,7 +259,7 @@ def _key(error: AgentError) -> str:
     if isinstance(error, TimedOut) and error.setting:
         return "timeout_of"
     code = _SAME.get(error.code, error.code)
-    if has(f"reasons.{code}"):
+    if has_text(f"reasons.{code}"):
         return code
     return next((key for kind, key in _BY_KIND if isinstance(error, kind)), "refused")
 
@@ -267,7 +267,7 @@ def _key(error: AgentError) -> str:
 def _values(error: AgentError, language: Language) -> dict[str, str]:
     values = {part: say(f"reason_parts.{part}", language) for part in ("doctor", "who")}
     if isinstance(error, ConfigurationError):
-        is_worded = has(f"faults.{error.fault}")
+        is_worded = has_text(f"faults.{error.fault}")
         fault = say(f"faults.{error.fault}", language, **error.values) if is_worded else ""
         # Without a text the problem is told in English.
         advice = fault or (values["doctor"] if is_chinese(language) else error.problem)
@@ -298,16 +298,16 @@ def event_line(event: Mapping[str, Any], language: Language) -> str:
         return one_line(text)
     if kind == "reflection" and not event.get("count"):
         kind = "short" if text else "enough"
-    if event.get("count") == 1 and has(f"progress.events.{kind}_one"):
+    if event.get("count") == 1 and has_text(f"progress.events.{kind}_one"):
         kind += "_one"
-    if not has(f"progress.events.{kind}"):
+    if not has_text(f"progress.events.{kind}"):
         return ""
     if kind == "map_call":
         text = _map_call(text, language)
     if event.get("type") in ("queries", "sub_questions", "tasks"):
         text = say("punctuation.semicolon", language).join(text.splitlines())
     speaker, count = str(event.get("speaker") or ""), event.get("count", 0)
-    if has(f"progress.speakers.{speaker}"):
+    if has_text(f"progress.speakers.{speaker}"):
         speaker = say(f"progress.speakers.{speaker}", language)
     line = say(f"progress.events.{kind}", language, count=count, speaker=speaker, text=text)
     line = one_line(line, longest=_WIDEST)
@@ -319,6 +319,6 @@ def _map_call(text: str, language: Language) -> str:
     """Return `maps_geo 王府井` in plain words; the text itself for an unknown tool."""
     tool, _, about = text.partition(" ")
     for name in (tool, "_".join(tool.split("_")[:2])):
-        if has(f"progress.map_calls.{name}"):
+        if has_text(f"progress.map_calls.{name}"):
             return say(f"progress.map_calls.{name}", language, text=about).strip()
     return text

@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Any
 
 from agent.assistants.common.judge import Ask, Revise
-from agent.core.concurrency import begin
+from agent.core.concurrency import begin_beside
 from agent.core.processor import compute
 from agent.evidence.citations import NOT_FOUND
 from agent.evidence.claims.corrected import (
@@ -177,7 +177,7 @@ class ClaimCheck:
     def _ask(self, judge: Ask, groups: Iterable[Sequence[Statement]]) -> None:
         for batch in islice(groups, _MOST_CALLS - len(self._calls)):
             self._asked |= {one.key for one in batch}
-            self._calls.append(begin(self._judged(judge, [*map(self._exactly, batch)])))
+            self._calls.append(begin_beside(self._judged(judge, [*map(self._exactly, batch)])))
 
     def _exactly(self, one: Statement) -> Statement:
         """Return a statement with the ids that it cites as they were written, and how it leans."""
@@ -264,7 +264,9 @@ class ClaimCheck:
             rest = [one for one in self.statements if one.key not in self._asked]
             self._ask(self.judge, batches(rest))
             judge, mends = self.judge, self.mends
-            followed = [begin(self._follow(judge, call, evidence, mends)) for call in self._calls]
+            followed = [
+                begin_beside(self._follow(judge, call, evidence, mends)) for call in self._calls
+            ]
             await _ended(followed, self.seconds, late, longer=longer)
         self.outcomes = await self._proved(self.statements, self._rulings, evidence)
         if self.quoted:

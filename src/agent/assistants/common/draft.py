@@ -27,7 +27,7 @@ from agent.assistants.common.shown_records import (
 )
 from agent.assistants.common.turn import answer_model, meter_of, words_of_user
 from agent.configuration import Configuration
-from agent.core.concurrency import begin
+from agent.core.concurrency import begin_beside
 from agent.core.processor import compute
 from agent.core.progress import Emit, event
 from agent.core.strings import letters_of
@@ -342,7 +342,7 @@ class Draft:
             return evidence
 
         # Nobody waits for it where the writing is cancelled.
-        return begin(compute(read, otherwise=lambda: None))
+        return begin_beside(compute(read, otherwise=lambda: None))
 
     def watch(self, piece: str) -> None:
         """Have what the text states judged while it is written; what code quotes states nothing."""

@@ -13,11 +13,11 @@ from agent.evidence.language import sentence_spans, words
 from agent.evidence.records import map_title
 from agent.evidence.types import Gap, Query, Source
 from agent.mcp.records import REMARKS
-from agent.models.catalogue import current, parse
+from agent.models.catalogue import parse, successor_of
 from agent.search.hits import LABELS, RULED_OUT, since_text
 from agent.search.rules import published_on, today_here
 from agent.state import Gathered, Turn
-from agent.texts import Language, has, is_written_in, reason_of, say
+from agent.texts import Language, has_text, is_written_in, reason_of, say
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -222,17 +222,17 @@ def _note(gap: Gap, language: Language, *, mapped: bool = True) -> str:
         return _in_line(gap["message"])
     if code.startswith("budget_"):
         limit = f"missing.{code.removeprefix('budget_')}"
-        return say(limit if has(limit) else "missing.limit", language)
+        return say(limit if has_text(limit) else "missing.limit", language)
     if provider in _WEB:
         return say("missing.web", language)
     if _map_failed(gap) and not mapped:
         keys = (f"missing.map_causes_of.{provider}.{code}", f"missing.map_causes.{code}")
-        key = next(filter(has, keys), "missing.map_causes.map_failed")
+        key = next(filter(has_text, keys), "missing.map_causes.map_failed")
         cause = say(key, language, map=map_title(provider, language))
         return say("missing.map_dead", language, cause=cause)
     if code.startswith("map_"):
         return say("missing.map", language)
-    if has(f"plan_execute.sources.{provider}"):
+    if has_text(f"plan_execute.sources.{provider}"):
         source = say(f"plan_execute.sources.{provider}", language)
         return say("missing.source", language, source=source)
     return ""
@@ -317,7 +317,7 @@ def model_gaps(turn: Turn) -> list[Gap]:
     if not (chosen := turn["reasoning_model"]):
         return []
     named = parse(chosen)
-    if (name := current(named)) == named:
+    if (name := successor_of(named)) == named:
         return []
     message = say("gaps.model_retired", turn["language"], model=named.id, successor=name.id)
     return [Gap(query="", provider="model", code="model_retired", message=message, recovered=True)]

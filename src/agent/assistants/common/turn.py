@@ -36,8 +36,8 @@ from agent.core.telemetry import (
     RunStatus,
     StepEnd,
     code_of,
-    tell,
     tell_end,
+    tell_listeners,
 )
 from agent.evidence.types import Place, Point, Route, Weather
 from agent.evidence.vocabulary import names_chinese_place
@@ -46,7 +46,7 @@ from agent.export.finished import PRINTED_QUOTES
 from agent.models.catalogue import parse
 from agent.runs.workspace_store import Room, room_of_turn
 from agent.state import AgentInput, Gathered, Previous, Turn, replaced
-from agent.texts import Language, detect_language, prepare, say
+from agent.texts import Language, detect_language, prepare_language, say
 from agent.texts.languages import (
     language_name,
     language_of_answer,
@@ -68,7 +68,7 @@ async def open_turn(
     options = _checked_input(state, configuration)
     chosen = options.answer_language
     language = language_of_setting(chosen, question)
-    await prepare(language)
+    await prepare_language(language)
     now, previous = services.now(), previous_of(state)
     near = _checked_location(state.get("user_location")) or previous.get("near")
     offset = _checked_offset(state.get("utc_offset"))
@@ -395,7 +395,7 @@ def _telling(step: NodeStep, began: float) -> Iterator[None]:
         raise
     finally:
         STEP.reset(token)
-        tell(StepEnd(step, code))
+        tell_listeners(StepEnd(step, code))
         if status:
             tell_end(RunEnd(step, cast(RunStatus, status), time.time() - began))
 

@@ -35,7 +35,7 @@ from agent.assistants.common.shown_records import (
 )
 from agent.assistants.common.turn import PROGRESS, lightened, progress_of
 from agent.core.budget import Usage, add_usage
-from agent.core.concurrency import begin
+from agent.core.concurrency import begin_beside
 from agent.core.errors import NothingFound
 from agent.core.faults import await_or_else, or_else
 from agent.core.processor import compute
@@ -50,7 +50,7 @@ from agent.evidence.types import Anchor, Gap, Place, Source
 from agent.export.geojson import feature_collection
 from agent.models.streaming import FinishedText
 from agent.state import Previous, replaced
-from agent.texts import REMEDY, Language, prepare, remedy_of, say
+from agent.texts import REMEDY, Language, prepare_language, remedy_of, say
 from agent.texts.card_words import card_words
 
 
@@ -118,7 +118,7 @@ async def write_message(
     state, turn = draft.state, draft.turn
     draft.emit(event("answering", draft.node))
     # A run that goes on in another process begins here.
-    await prepare(turn["language"])
+    await prepare_language(turn["language"])
     try:
         write = _revised_first if parts.is_report and draft.is_judged_beside else _streamed
         streamed, checked = await write(draft, parts)
@@ -158,7 +158,7 @@ async def _revised_first(draft: Draft, parts: MessageParts) -> tuple[BaseMessage
     """Return the same, which streams after its check; as it was written where that takes long."""
     written = "".join([piece async for piece in _pieces(draft, parts)])
     written = draft.without_withdrawn(written)
-    check, late = begin(_corrected(draft, parts, written)), begin(draft.late.wait())
+    check, late = begin_beside(_corrected(draft, parts, written)), begin_beside(draft.late.wait())
     try:
         await asyncio.wait([check, late], return_when=asyncio.FIRST_COMPLETED)
         shown = check.result().text if check.done() else written

@@ -23,7 +23,7 @@ from agent.knowledge.rerank import BUILT_IN, RerankClient
 from agent.knowledge.types import Ranked
 from agent.search.documents import Document, DocumentKind, FiledFigure, coerce_documents, doi_of
 from agent.search.hits import only_known
-from agent.texts import Language, has, say
+from agent.texts import Language, has_text, say
 
 log = logging.getLogger(__name__)
 
@@ -292,7 +292,7 @@ async def ranked(
 def source_name(source: str, language: Language) -> str:
     """Return a source as a reader knows it."""
     key = f"plan_execute.sources.{source}"
-    return say(key, language) if has(key) else source
+    return say(key, language) if has_text(key) else source
 
 
 def pages_to_read(results: Sequence[ExecutorResult], per_task: int) -> list[Document]:

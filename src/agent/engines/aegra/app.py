@@ -25,7 +25,7 @@ from agent.engines.aegra.checkpoints import PatientPool
 from agent.engines.aegra.requests import (
     AsLangGraphTakesThem,
     checkpoint_of,
-    read_request,
+    read_run_request,
     strategy_of,
 )
 from agent.engines.aegra.retention import KeptThreads, Retention
@@ -77,7 +77,7 @@ class AegraServer:
         return owner or EVERYBODY
 
     def request_of(self, value: Mapping[str, Any]) -> RunRequest:
-        return read_request(value)
+        return read_run_request(value)
 
     async def admit(self, value: Any) -> None:
         """Refuse a run that its thread cannot take; that each step is kept says aegra.json."""

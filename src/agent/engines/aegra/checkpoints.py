@@ -22,7 +22,7 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from sqlalchemy.exc import DBAPIError
 
-from agent.runs.postgres import one_line
+from agent.runs.postgres import error_line
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ async def again(work: Callable[[], Awaitable[T]]) -> T:
         try:
             return await work()
         except _LOST as error:
-            log.info("tried again in %g s: %s", pause, one_line(error))
+            log.info("tried again in %g s: %s", pause, error_line(error))
             await asyncio.sleep(pause)
     return await work()
 
@@ -111,7 +111,7 @@ class PatientPool:
             try:
                 await pool.check()
             except psycopg.Error as error:
-                log.info("the pool cannot be looked at now: %s", one_line(error))
+                log.info("the pool cannot be looked at now: %s", error_line(error))
 
     async def aclose(self) -> None:
         """End; the pool is Aegra's to close."""

@@ -81,7 +81,7 @@ _SENT = ("input", "command", "config", "context", "metadata", "webhook", "feedba
          "interrupt_before", "interrupt_after", "after_seconds")  # fmt: skip
 
 
-def read_request(value: Mapping[str, Any]) -> RunRequest:
+def read_run_request(value: Mapping[str, Any]) -> RunRequest:
     """Return a run or a cron as it was sent, over REST or as a command of the event protocol."""
     sent = {**_object(_BODY.get()), **_sent(value)}
     fields = {name: sent.get(name) for name in _SENT}

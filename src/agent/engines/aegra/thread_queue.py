@@ -21,7 +21,7 @@ from pydantic import SecretStr
 from agent.core.errors import ConfigurationError
 from agent.engines.aegra.checkpoints import again
 from agent.runs.engine import EVERYBODY, OWNER, ThreadBusy
-from agent.runs.postgres import NAME, SCHEMA, one_line, parameters_of
+from agent.runs.postgres import NAME, SCHEMA, error_line, parameters_of
 from agent.runs.postgres_saver import shorten_in
 from agent.runs.threads import NOT_KEPT
 from agent.settings import RetentionSettings
@@ -95,7 +95,7 @@ async def shorten(thread_id: str, run_id: str) -> None:
     try:
         await asyncio.to_thread(_shorten, thread_id, run_id)
     except psycopg.Error as error:
-        log.warning("the earlier checkpoints of thread=%s stay: %s", thread_id, one_line(error))
+        log.warning("the earlier checkpoints of thread=%s stay: %s", thread_id, error_line(error))
 
 
 def _shorten(thread_id: str, run_id: str) -> None:

@@ -78,7 +78,7 @@ class Arrival:
 
 
 @contextmanager
-def recorded(watch: RunWatch) -> Iterator[None]:
+def watched_runs(watch: RunWatch) -> Iterator[None]:
     """Tell `watch` of each run that is inserted and of each that ends, and the queue of both.
 
     Raises ConfigurationError if the server does this in another way than this module expects.
@@ -119,7 +119,7 @@ async def _close(watch: RunWatch, call: Mapping[str, Any]) -> None:
     """Tell `watch` how a run ended, and shorten its thread where nothing goes on from there."""
     checkpoint = call.get("checkpoint")
     paused = bool(checkpoint and checkpoint["next"])
-    await watch.ended(str(call["run_id"]), end_of(call["run_status"], paused=paused))
+    await watch.ended(str(call["run_id"]), end_by_status(call["run_status"], paused=paused))
     if call["run_status"] == "success" and not paused and not _others_wait(call):
         await shorten(str(call["thread_id"]), str(call["run_id"]))
 
@@ -195,7 +195,7 @@ def _options(
     return {name: value for name, value in options.items() if value}
 
 
-def end_of(run_status: str, *, paused: bool) -> End:
+def end_by_status(run_status: str, *, paused: bool) -> End:
     """Return the end in the log for the status that the server gives a run."""
     if run_status in ("error", "timeout"):
         return "error"

@@ -38,7 +38,7 @@ from agent.runs.reply_cache import ReplyCache
 from agent.runs.run_log import RunLog
 from agent.runs.shares import Shares
 from agent.runs.sql import Place
-from agent.runs.threads import data_folder, memory_place, server_saver, serving
+from agent.runs.threads import data_folder, is_serving_threads, memory_place, server_saver
 from agent.runs.workspace_store import WorkspaceStore
 from agent.server import application
 from agent.server.auth.api_keys import access
@@ -216,11 +216,11 @@ async def prune(archive: ThreadArchive, client: LangGraphClient, days: int) -> N
 
 
 def _recorded(watch: RunWatch) -> contextlib.AbstractContextManager[None]:
-    if not serving():
+    if not is_serving_threads():
         return contextlib.nullcontext()
-    from agent.engines.langgraph.accepted_runs import recorded
+    from agent.engines.langgraph.accepted_runs import watched_runs
 
-    return recorded(watch)
+    return watched_runs(watch)
 
 
 def _log_failure(task: asyncio.Task[None]) -> None:

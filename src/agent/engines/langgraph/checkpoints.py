@@ -17,7 +17,7 @@ from agent.core.errors import AgentError, ConfigurationError, StoreFailed
 from agent.core.private_files import private_tree
 from agent.engines.langgraph.dev_server import DeletedThreads, settle_ended
 from agent.runs.lease import claim, only_server
-from agent.runs.threads import Saver, memory_place, open_saver, serve_from, serving
+from agent.runs.threads import Saver, is_serving_threads, memory_place, open_saver, serve_from
 
 log = logging.getLogger(__name__)
 
@@ -112,9 +112,9 @@ def close_after_runs(close: Callable[[], Awaitable[None]]) -> bool:
     The server closes its checkpointer after its workers, but our lifespan before them: a service
     closed there would be missing to runs that are only then cancelled.
     """
-    if serving():
+    if is_serving_threads():
         _after_runs.append(close)
-    return serving()
+    return is_serving_threads()
 
 
 async def _close_registered() -> None:

@@ -35,7 +35,7 @@ from agent.mcp.records import (
     text_or_none,
     weather_lines,
 )
-from agent.texts import LANGUAGES, Language, has, is_chinese, say
+from agent.texts import LANGUAGES, Language, has_text, is_chinese, say
 
 log = logging.getLogger(__name__)
 PRESENTATION = Presentation(provider=PROVIDER, names=dict.fromkeys(LANGUAGES, "OpenStreetMap"))
@@ -243,7 +243,7 @@ class OsmReader:
         steps = list[RouteStep]()
         for step in objects(way.get("steps"))[:_MOST_STEPS]:
             key = f"map.osm_steps.{step.get('turn') or step.get('kind')}".replace(" ", "_")
-            turn = say(key if has(key) else "map.osm_steps.on", self._language)
+            turn = say(key if has_text(key) else "map.osm_steps.on", self._language)
             road, metres = text_or_none(step.get("road")), whole_or_none(step.get("distance_m"))
             text = say("map.osm_steps.road", self._language, turn=turn, road=road) if road else turn
             if step.get("kind") in ("depart", "arrive"):

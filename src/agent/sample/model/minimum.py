@@ -29,10 +29,10 @@ from agent.sample.model.text import (
     block,
     cited,
     elements,
-    language_of,
     lines,
     number,
-    records,
+    record_lines,
+    reply_language,
     sources,
     urls,
 )
@@ -43,7 +43,7 @@ _ASKING = frozenset(terms("work mean happen explain 原理 怎么 工作 作的"
 """Words that only ask, besides those that every question is searched without."""
 
 
-def short(text: str) -> str:
+def within_a_sentence(text: str) -> str:
     """Return a question as it stands within a sentence of ours, cut where it is long."""
     return one_line(text.rstrip(" ?？!！.。"), longest=61)
 
@@ -57,7 +57,7 @@ class Sentence:
     title: str = ""
 
 
-def sentences(text: str, id: str = "", title: str = "") -> list[Sentence]:
+def source_sentences(text: str, id: str = "", title: str = "") -> list[Sentence]:
     """Return the sentences of a text without its markers, and without its title before them."""
     plain = MARKER.sub("", text.replace("…", "\n")).lstrip("# ")
     if title and plain.startswith(title):
@@ -65,20 +65,20 @@ def sentences(text: str, id: str = "", title: str = "") -> list[Sentence]:
     return [Sentence(plain[start:end], id, title) for start, end in sentence_spans(plain)]
 
 
-def ranked(rows: Iterable[Sentence], query: str) -> list[Sentence]:
+def ranked_sentences(rows: Iterable[Sentence], query: str) -> list[Sentence]:
     """Return the sentences that share a word with a query, best first."""
     own = list(dict.fromkeys(rows))
     scores = best_first(Bm25([row.text for row in own]).scores(query))
     return [own[at] for at, score in scores if score > 0]
 
 
-def nearest(rows: Iterable[Sentence], query: str, most: int) -> list[Sentence]:
+def nearest_sentences(rows: Iterable[Sentence], query: str, most: int) -> list[Sentence]:
     """Return the sentences that share words with a query beyond the name of their subject.
 
     Best first. A word of the query that stands in a source's title tells the source, not the
     sentence: of a page on West Lake, "rain" must stand in the sentence itself.
     """
-    return [row for row in ranked(rows, query) if _is_near(row, query)][:most]
+    return [row for row in ranked_sentences(rows, query) if _is_near(row, query)][:most]
 
 
 def _is_near(row: Sentence, query: str) -> bool:
@@ -149,9 +149,11 @@ def web_research(turn: ModelTurn) -> ModelReply:
             "" if page.language == "zh" else " ",
         )
         grounded += [GroundedSentence("\n")] if grounded else []
-        rows = sentences(page.text)[:OF_A_PAGE]
+        rows = source_sentences(page.text)[:OF_A_PAGE]
         grounded += [GroundedSentence(row.text + space, (source,)) for row in rows]
-    nothing = GroundedSentence(say("sample.no_page", language_of(turn), question=short(query)))
+    nothing = GroundedSentence(
+        say("sample.no_page", reply_language(turn), question=within_a_sentence(query))
+    )
     return ModelReply(
         grounded=tuple(grounded) or (nothing,), queries=(query,) if turn.search else ()
     )
@@ -165,35 +167,37 @@ def reflection(_turn: ModelTurn) -> ModelReply:
 def quoted_answer(turn: ModelTurn) -> ModelReply:
     """Return the map's records as they are, and the sentences nearest to the question."""
     tags = ("routes", "weather", "places")
-    rows = [row for tag in tags for row in records(block(turn.user, tag))[:RECORDS]]
+    rows = [row for tag in tags for row in record_lines(block(turn.user, tag))[:RECORDS]]
     reply = _quoted(turn, block(turn.user, "question"), _all_sentences(turn.user), rows)
-    unread = say("map.unread", language_of(turn))
+    unread = say("map.unread", reply_language(turn))
     if not block(turn.user, "routes") or unread in block(turn.user, "gaps"):
         return reply
     # The way was asked for by rules, which read its ends and nothing else.
-    remark = say("answer.first", language_of(turn), text=unread)
+    remark = say("answer.first", reply_language(turn), text=unread)
     return replace(reply, text=f"{reply.text}\n\n{remark[:1].upper()}{remark[1:]}")
 
 
 def deep_plan(turn: ModelTurn) -> ModelReply:
     """Return one topic, the question."""
     question = block(turn.user, "question")
-    return ModelReply(json={"topics": [{"name": short(question), "what_to_find": question}]})
+    return ModelReply(
+        json={"topics": [{"name": within_a_sentence(question), "what_to_find": question}]}
+    )
 
 
 def deep_explore(turn: ModelTurn) -> ModelReply:
     """Search once for the topic, keep the best pages, and go on to the next topic."""
-    topic, language = block(turn.user, "topic"), language_of(turn)
+    topic, language = block(turn.user, "topic"), reply_language(turn)
     planned = elements(turn.user, "planned")
     wanted = next((text for row, text in planned if row.get("name") == topic), "")
     results = "\n".join(result.text for result in turn.tool_results if result.name == SEARCH)
     if not results:
-        thought = say("sample.search", language, topic=short(topic))
+        thought = say("sample.search", language, topic=within_a_sentence(topic))
         queries = [wanted or topic or block(turn.user, "question")]
         return _calls((THINK, {"reflection": thought}), (SEARCH, {"queries": queries}))
     found = urls(results)
     kept: dict[str, object] = {"search_result_of_current_topic": found}
-    thought = say("sample.pages", language, topic=short(topic), count=len(found))
+    thought = say("sample.pages", language, topic=within_a_sentence(topic), count=len(found))
     rest = [row.get("name", "") for row, _ in planned if row.get("status") == "planned"]
     last = (CHANGE, {"new_topic": rest[0], "reason": rest[0]} | kept) if rest else (END, kept)
     return _calls((THINK, {"reflection": thought}), last)
@@ -203,13 +207,13 @@ def deep_compress(turn: ModelTurn) -> ModelReply:
     """Return the sentences of the pages that are nearest to the topic, else the first of them."""
     topic, found = block(turn.user, "topic"), _all_sentences(turn.user)
     rows = _nearest_of_each(found, topic, OF_A_PAGE) or found[:OF_A_PAGE]
-    return ModelReply(text=_joined(rows, turn) or say("sample.nothing_here", language_of(turn)))
+    return ModelReply(text=_joined(rows, turn) or say("sample.nothing_here", reply_language(turn)))
 
 
 def deep_report(turn: ModelTurn) -> ModelReply:
     """Return the sentences nearest to the question, and the map's records."""
     topics = elements(turn.user, "topic")
-    rows = [row for _, text in topics if text.startswith("[^") for row in records(text)]
+    rows = [row for _, text in topics if text.startswith("[^") for row in record_lines(text)]
     notes = [row for _, text in topics for row in _noted(text)]
     found = [*_all_sentences(turn.user), *notes]
     return _quoted(turn, block(turn.user, "question"), found, rows[:RECORDS])
@@ -231,7 +235,7 @@ def wish_tasks(turn: ModelTurn) -> ModelReply:
 
 def dossier(turn: ModelTurn) -> ModelReply:
     """Return the sentences nearest to the question."""
-    places = records(block(turn.user, "places"))[:RECORDS]
+    places = record_lines(block(turn.user, "places"))[:RECORDS]
     return _quoted(turn, block(turn.user, "question"), _all_sentences(turn.user), places)
 
 
@@ -253,8 +257,10 @@ def team_researcher(turn: ModelTurn) -> ModelReply:
     if offered and not turn.tool_results and "<tool " not in turn.user:
         return _calls(*((name, {"query": question}) for name in offered))
     text = "\n".join([turn.user, *(result.text for result in turn.tool_results)])
-    rows = nearest(_all_sentences(text), question, 1)
-    return ModelReply(text=f"{_joined(rows, turn)} {say('sample.needs_model', language_of(turn))}")
+    rows = nearest_sentences(_all_sentences(text), question, 1)
+    return ModelReply(
+        text=f"{_joined(rows, turn)} {say('sample.needs_model', reply_language(turn))}"
+    )
 
 
 def team_verifier(turn: ModelTurn) -> ModelReply:
@@ -269,8 +275,8 @@ def team_synthesize(turn: ModelTurn) -> ModelReply:
 
 
 def _unanswered(turn: ModelTurn) -> str:
-    rows = nearest(_all_sentences(turn.user), block(turn.user, "question"), 1)
-    return f"{_joined(rows, turn)} {say('sample.needs_model', language_of(turn))}".strip()
+    rows = nearest_sentences(_all_sentences(turn.user), block(turn.user, "question"), 1)
+    return f"{_joined(rows, turn)} {say('sample.needs_model', reply_language(turn))}".strip()
 
 
 def _calls(*calls: tuple[str, Mapping[str, object]]) -> ModelReply:
@@ -279,20 +285,24 @@ def _calls(*calls: tuple[str, Mapping[str, object]]) -> ModelReply:
 
 def _all_sentences(text: str) -> list[Sentence]:
     """Return the sentences of all sources that a text lists, and of the findings."""
-    listed = [row for s in sources(text) if s.id for row in sentences(s.text, s.id, s.title)]
-    own = [row for r in records(block(text, "documents")) for row in sentences(r.text, r.id)]
+    listed = [row for s in sources(text) if s.id for row in source_sentences(s.text, s.id, s.title)]
+    own = [
+        row
+        for r in record_lines(block(text, "documents"))
+        for row in source_sentences(r.text, r.id)
+    ]
     findings = "\n".join(block(text, tag) for tag in ("sources", "findings"))
     return [*_noted(findings), *listed, *own]
 
 
 def _noted(text: str) -> list[Sentence]:
     """Return the cited sentences of findings or notes."""
-    return [row for part, id, title in cited(text) for row in sentences(part, id, title)]
+    return [row for part, id, title in cited(text) for row in source_sentences(part, id, title)]
 
 
 def _nearest_of_each(rows: Iterable[Sentence], question: str, most: int) -> list[Sentence]:
     """Return the nearest sentences of each source, the source of the best first."""
-    best = nearest(rows, question, 100)
+    best = nearest_sentences(rows, question, 100)
     # Findings name a page before its first sentence.
     own = {(row.id, row.text) for row in best}
     heads = [row.text.partition(": ")[2] for row in best]
@@ -302,7 +312,7 @@ def _nearest_of_each(rows: Iterable[Sentence], question: str, most: int) -> list
 
 
 def _joined(rows: Iterable[Sentence], turn: ModelTurn) -> str:
-    space = "" if language_of(turn) == "zh" else " "
+    space = "" if reply_language(turn) == "zh" else " "
     return space.join(f"{row.text}[^{row.id}]" for row in rows)
 
 
@@ -310,9 +320,11 @@ def _quoted(
     turn: ModelTurn, question: str, found: list[Sentence], rows: list[RecordLine]
 ) -> ModelReply:
     """Return records and quotes under what they are: material, not an answer."""
-    language, near = language_of(turn), _nearest_of_each(found, question, OF_A_SOURCE)
+    language, near = reply_language(turn), _nearest_of_each(found, question, OF_A_SOURCE)
     if not (rows or found):
-        return ModelReply(text=say("sample.nothing", language, question=short(question)))
+        return ModelReply(
+            text=say("sample.nothing", language, question=within_a_sentence(question))
+        )
     parts = [say("sample.quotation", language)]
     if rows:
         listed = "\n".join(f"- {row.shown()}" for row in rows)
@@ -346,5 +358,5 @@ PLAIN_TEXTS = {"amap_research": "sample.enough", "execute_decide": "sample.no_to
 def minimal_reply(task: str, turn: ModelTurn) -> ModelReply | None:
     """Return the reply to a task; None where the least that its schema allows does."""
     if task in PLAIN_TEXTS:
-        return ModelReply(text=say(PLAIN_TEXTS[task], language_of(turn)))
+        return ModelReply(text=say(PLAIN_TEXTS[task], reply_language(turn)))
     return REPLIES[task](turn) if task in REPLIES else None

@@ -20,7 +20,7 @@ from agent.core.patterns import Linear
 from agent.core.strings import letters_of
 from agent.evidence.language import words
 from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
-from agent.sample.model.text import block, numbered, shown, task_of
+from agent.sample.model.text import block, ids_shown, numbered_in_block, task_of
 from agent.sample.records import DATA
 from agent.texts import detect_language
 
@@ -87,7 +87,7 @@ def is_recorded(question: str) -> bool:
     return any(letters_of(row.question) == letters_of(question) for row in answers)
 
 
-def recorded(turn: ModelTurn) -> ModelReply | None:
+def recorded_reply(turn: ModelTurn) -> ModelReply | None:
     """Return the recorded reply to a request; None where there is none, or what it says is new."""
     rows = [row for row in recordings().get(task_of(turn), ()) if row.fits(turn)]
     if block(turn.user, "wishes") or not rows:
@@ -100,7 +100,7 @@ def recorded(turn: ModelTurn) -> ModelReply | None:
 def _filled_in(reply: Mapping[str, Any], turn: ModelTurn) -> ModelReply | None:
     """Return a reply with the ids and days of the request; None where it shows one of them not."""
     results = "\n".join(result.text for result in turn.tool_results)
-    names, lost = shown(f"{turn.user}\n{results}"), set[str]()
+    names, lost = ids_shown(f"{turn.user}\n{results}"), set[str]()
 
     def named(match: Any) -> str:
         own = [name for name, text in names if text.startswith(match[1])]
@@ -148,10 +148,10 @@ def _rulings(rows: list[Recording], turn: ModelTurn) -> Iterator[dict[str, Any]]
 
     A ruling points to the nearest passage of each source that its statement cites.
     """
-    passages = numbered(turn.user, "passages")
+    passages = numbered_in_block(turn.user, "passages")
     judged = [each for row in rows for each in _dated(row.reply, turn)["rulings"]]
     own = {letters_of(text): rest for text, *rest in judged}
-    for number, statement in numbered(turn.user, "statements"):
+    for number, statement in numbered_in_block(turn.user, "statements"):
         if ruling := own.get(letters_of(_CITED.sub("", statement))):
             verdict, *calc = ruling
             cited = [match[1] for match in _CITED.finditer(statement)] or [""]

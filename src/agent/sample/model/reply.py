@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from agent.sample.model.minimum import minimal_reply
-from agent.sample.model.recorded import recorded, recordings
+from agent.sample.model.recorded import recorded_reply, recordings
 from agent.sample.model.request import ModelReply, ModelTurn
-from agent.sample.model.text import block, language_of, task_of
+from agent.sample.model.text import block, reply_language, task_of
 from agent.texts import say
 
 _NEITHER = ("no", "un", "other")
@@ -24,16 +24,18 @@ class SampleModel:
     def respond(self, turn: ModelTurn) -> ModelReply:
         """Return the reply to a request; for an unknown task, the schema's honest minimum."""
         tagged, task = replace(turn, user=_tagged_text(turn)), task_of(turn)
-        answer = recorded(tagged) or minimal_reply(task, tagged)
+        answer = recorded_reply(tagged) or minimal_reply(task, tagged)
         if answer is None:
-            answer = ModelReply(text=say("sample.needs_model", language_of(turn)))
+            answer = ModelReply(text=say("sample.needs_model", reply_language(turn)))
             if turn.schema is not None:
                 answer = ModelReply(json=least(turn.schema, turn.schema))
         if answer.json is not None and turn.schema:
             return replace(answer, json=fit_schema(answer.json, turn.schema, turn.schema))
         if answer.text is not None and (end := block(turn.user, "cut_off")[-40:]):
             rest = answer.text.partition(end)[2]
-            return ModelReply(text=rest if rest.strip() else say("sample.end", language_of(turn)))
+            return ModelReply(
+                text=rest if rest.strip() else say("sample.end", reply_language(turn))
+            )
         return answer
 
 

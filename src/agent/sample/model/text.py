@@ -63,7 +63,7 @@ def task_of(turn: ModelTurn) -> str:
     return block(turn.user, "phase") or block(turn.system, "task")
 
 
-def language_of(turn: ModelTurn) -> Language:
+def reply_language(turn: ModelTurn) -> Language:
     """Return the language asked for; where nobody reads the reply, the question's."""
     if told := block(turn.user, "answer_language"):
         return "zh" if "Chinese" in told else "en"
@@ -91,7 +91,7 @@ def elements(text: str, tag: str) -> list[tuple[dict[str, str], str]]:
     return [(dict(_ATTRIBUTE.findall(attributes)), body.strip()) for attributes, body in matches]
 
 
-def records(text: str) -> list[RecordLine]:
+def record_lines(text: str) -> list[RecordLine]:
     """Return the marked lines of a text, their fields split at ` | `."""
     return [RecordLine(name, tuple(line.split(" | "))) for name, line in _MARKED.findall(text)]
 
@@ -110,13 +110,13 @@ def sources(text: str) -> list[PromptSource]:
     return rows
 
 
-def shown(text: str) -> list[tuple[str, str]]:
+def ids_shown(text: str) -> list[tuple[str, str]]:
     """Return every id that a text shows, with what stands behind it."""
     rows = [(name, f"{rest} {first}") for name, rest, first in _ELEMENT.findall(text)]
     return [*_SHOWN.findall(text), *rows]
 
 
-def numbered(text: str, tag: str) -> list[tuple[str, str]]:
+def numbered_in_block(text: str, tag: str) -> list[tuple[str, str]]:
     """Return the passages or statements that a block lists, each with its number."""
     return _NUMBERED.findall(block(text, tag))
 

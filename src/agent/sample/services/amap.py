@@ -11,7 +11,7 @@ from typing import Any
 from aiohttp import web
 
 from agent.evidence.geo import distance_m, parse_lnglat
-from agent.sample.corpus import find_anchor, find_city, place_by_id, places_in, places_near
+from agent.sample.corpus import find_city, find_spot, place_by_id, places_in, places_near
 from agent.sample.records import NamedSpot, SamplePlace, load_sample
 from agent.sample.services.loopback import Service
 
@@ -231,7 +231,7 @@ def _refusal(name: str, *, v4: bool) -> AmapReply:
 
 
 def _geocode(query: Mapping[str, str]) -> AmapReply:
-    anchor = find_anchor(_required(query, "address"), query.get("city") or None)
+    anchor = find_spot(_required(query, "address"), query.get("city") or None)
     if anchor is None:
         raise AmapError("ENGINE_RESPONSE_DATA_ERROR")
     return {"count": "1", "geocodes": [_spot(anchor)]}

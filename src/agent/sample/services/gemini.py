@@ -28,7 +28,7 @@ from agent.sample.services.ranking import text_vector
 SIGNATURE = base64.b64encode(b"offline thought signature").decode()
 
 
-def parts_of(content: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
+def parts_of_kind(content: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
     return [part[kind] for part in content.get("parts") or () if kind in part]
 
 
@@ -54,7 +54,7 @@ def _turn(body: Mapping[str, Any], model: str) -> ModelTurn:
         tool_results=tuple(
             ToolResult(r["name"], _result(r.get("response")), r.get("id") or "")
             for content in contents[last + 1 :]
-            for r in parts_of(content, "functionResponse")
+            for r in parts_of_kind(content, "functionResponse")
         ),
         schema=schema if schema is not None else {} if wants_json else None,
         search=any("googleSearch" in tool for tool in tools),
@@ -63,13 +63,13 @@ def _turn(body: Mapping[str, Any], model: str) -> ModelTurn:
 
 
 def _is_said(content: Mapping[str, Any]) -> bool:
-    return bool(_text(content) or parts_of(content, "functionCall"))
+    return bool(_text(content) or parts_of_kind(content, "functionCall"))
 
 
 def _past(content: Mapping[str, Any]) -> PastMessage:
     calls = tuple(
         FunctionCall(c["name"], c.get("args") or {}, c.get("id") or "")
-        for c in parts_of(content, "functionCall")
+        for c in parts_of_kind(content, "functionCall")
     )
     return PastMessage("model" if content.get("role") == "model" else "user", _text(content), calls)
 

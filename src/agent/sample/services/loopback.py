@@ -115,7 +115,9 @@ class Running:
 
 
 @contextmanager
-def serve(app: web.Application, *, host: str = "127.0.0.1", port: int = 0) -> Iterator[Running]:
+def serve_in_thread(
+    app: web.Application, *, host: str = "127.0.0.1", port: int = 0
+) -> Iterator[Running]:
     """Run an application on loopback in a thread with its own event loop."""
     background = Background(app, host, port)
     background.start()

@@ -87,7 +87,7 @@ def search_articles(query: str, language: str, limit: int) -> Sequence[SampleArt
     return search_records(query, own, limit)
 
 
-def papers_of(catalogue: str) -> Papers:
+def paper_search(catalogue: str) -> Papers:
     """Return the bundled papers a catalogue has that fit a query."""
 
     def found(query: str, limit: int) -> Sequence[SamplePaper]:
@@ -131,7 +131,7 @@ class OpenAlexService(Service):
     def __init__(self, *, key: str = KEY, papers: Papers | None = None) -> None:
         super().__init__("openalex")
         sample_papers()
-        self._key, self._papers = key, papers or papers_of("openalex")
+        self._key, self._papers = key, papers or paper_search("openalex")
         self.app.router.add_get("/works", self._works)
 
     def refusal(self, error: RefusedRequest) -> Any:
@@ -157,7 +157,7 @@ class SemanticScholarService(Service):
         super().__init__("semantic_scholar")
         sample_papers()
         self._key, self._keyless = key, keyless
-        self._papers = papers or papers_of("semantic_scholar")
+        self._papers = papers or paper_search("semantic_scholar")
         self.app.router.add_get("/graph/v1/paper/search", self._search)
 
     def refusal(self, error: RefusedRequest) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 from aiohttp import web
 
 from agent.sample.corpus import search_pages
-from agent.sample.model.minimum import ranked, sentences
+from agent.sample.model.minimum import ranked_sentences, source_sentences
 from agent.sample.records import SamplePage, load_sample
 from agent.sample.services.loopback import BODY, RefusedRequest, Service, check_bearer
 
@@ -49,10 +49,10 @@ def days_back(days: int) -> str:
     return (datetime.now(UTC) - timedelta(days=days)).date().isoformat()
 
 
-def passage(text: str, query: str) -> str:
+def page_excerpt(text: str, query: str) -> str:
     """Return the sentences that a query is about, as Google shows a page, with dots between."""
-    whole = sentences(text)
-    best = ranked(whole, query)[:3] or whole[:3]
+    whole = source_sentences(text)
+    best = ranked_sentences(whole, query)[:3] or whole[:3]
     return " … ".join(row.text for row in whole if row in best)[:_PASSAGE]
 
 
@@ -137,7 +137,7 @@ class SerperService(Service):
             {
                 "title": page.title,
                 "link": page.url,
-                "snippet": passage(page.text, body["q"]),
+                "snippet": page_excerpt(page.text, body["q"]),
                 "date": page.published,
                 "position": index,
             }

@@ -191,7 +191,7 @@ def check_settings(request: Mapping[str, Any]) -> None:
         if str(name).startswith(_AUTHENTICATED) and isinstance(value, _JSON):
             raise InputError(f"context.{name}"[:_LONGEST_PATH], "is the server's to set")
     for where, value in settings.items():
-        check_names(where, value)
+        refuse_secret_names(where, value)
     _check_spelling("context", context)
     _check_spelling("config.configurable", config.get("configurable"))
 
@@ -208,7 +208,7 @@ def _check_spelling(where: str, values: Any) -> None:
             raise InputError(path, f"is not known; do you mean {near[0]}?")
 
 
-def check_names(where: str, value: Any) -> None:
+def refuse_secret_names(where: str, value: Any) -> None:
     """Raise InputError for a name below `where` that looks like a secret's.
 
     What is sent there is stored and shown again; keys belong into the server's environment.
@@ -224,7 +224,7 @@ def is_secret(name: str) -> bool:
     return bool(_SECRET.search(_HUMP.sub("_", name).lower()))
 
 
-def weight(value: Any) -> int:
+def characters_in(value: Any) -> int:
     """Count the characters of all texts and names in a value, plus one for each of its parts."""
     total, waiting = 0, [value]
     while waiting:
@@ -250,7 +250,7 @@ def _parts(value: Any) -> Iterable[Any]:
 
 
 def _check_size(name: str, value: Any, most: int) -> None:
-    if weight(value) > most:
+    if characters_in(value) > most:
         hint = "; attachments are not read, ask in words" if _has_attachments(value) else ""
         raise InputError(name, f"is longer than {most} characters{hint}")
     if depth(value) > MAX_DEPTH:

@@ -27,7 +27,7 @@ from agent.server.auth.admission import (
 )
 from agent.server.auth.api_keys import access, identify, needs_no_key
 from agent.server.auth.audit import audit
-from agent.server.auth.owner_limits import TooMany, language_of, owner_limits
+from agent.server.auth.owner_limits import TooMany, owner_limits, question_language
 
 auth = Auth()
 
@@ -133,7 +133,7 @@ async def _admit_run(ctx: Auth.types.AuthContext, value: Value, request: RunRequ
     try:
         await owner_limits().admit(owner, str(value.get("thread_id") or ""))
     except TooMany as too_many:
-        words = too_many.words(language_of(request.fields))
+        words = too_many.words(question_language(request.fields))
         raise Auth.exceptions.HTTPException(
             429, words, headers={"Retry-After": str(too_many.retry_after)}
         ) from None

@@ -192,7 +192,7 @@ def owner_limits() -> OwnerLimits:
     return OwnerLimits(settings, SharedLimits(url) if url else None)
 
 
-def language_of(request: Mapping[str, Any]) -> Language:
+def question_language(request: Mapping[str, Any]) -> Language:
     """Return the language of a run's question; English where it has none."""
     value = request.get("input")
     try:
