@@ -10,7 +10,7 @@ import pytest
 from agent.assistants.common.claims import Checked, ClaimCheck, unchecked
 from agent.assistants.common.judge import Ask, Judge, Revise, Reviser
 from agent.core.budget import Meter
-from agent.core.errors import BudgetExceeded
+from agent.core.errors import AgentError, BudgetExceeded
 from agent.evidence.claims.judging import Ruling, passages_block
 from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence, Passage, Record
@@ -452,7 +452,9 @@ async def never(batch: Sequence[Statement], evidence: Evidence) -> list[Ruling]:
     return []
 
 
-async def without_budget(batch: Sequence[Statement], evidence: Evidence) -> list[Ruling]:
+async def without_budget(
+    batch: Sequence[Statement], evidence: Evidence
+) -> list[Ruling] | AgentError:
     models = cast(ModelClient, Spent())
     return await Judge(models, "m", cast(Meter, None), MARKED)(batch, evidence)
 

@@ -10,8 +10,10 @@ from itertools import islice
 from operator import itemgetter
 from typing import Any
 
+from agent.assistants.common.check_limits import Cause, Judged, ended, unchecked_note
 from agent.assistants.common.judge import Ask, Revise
 from agent.core.concurrency import begin_beside
+from agent.core.errors import AgentError, BudgetExceeded
 from agent.core.processor import compute
 from agent.evidence.citations import NOT_FOUND
 from agent.evidence.claims.corrected import (
@@ -61,8 +63,6 @@ from agent.texts import Language, say
 log = logging.getLogger(__name__)
 _MOST_CALLS, _MOST_AT_ONCE = 16, 16
 """Calls of one answer, and statements of one that goes on beside the text."""
-_LATE = 4
-"""How many times as long as a reader waits for the judge its verdicts still correct the message."""
 _MOST_DECISIVE, _MOST_TOLD = 4, 4
 _MEANINGS = {MARK: "answer.no_source_says", CONTRADICTED: "answer.source_says_otherwise"}
 
@@ -125,9 +125,7 @@ class ClaimCheck:
         self.notation = numbered(self.used, self.sources)
         self._calls = list[asyncio.Task[dict[Key, Ruling]]]()
         self.begin()
-        self._cited, self._heard = list[Source](), set[Key]()
-        self._unruled = set[Key]()
-        """What no judge could be asked about: they failed, or there was no budget."""
+        self._cited = list[Source]()
         self._lane, self._until = asyncio.Semaphore(_MOST_CALLS if self.beside else 1), math.inf
         self._rulings: dict[Key, Ruling] = {}
         self._wordings: dict[Key, Statement | None] = {}
@@ -150,7 +148,7 @@ class ClaimCheck:
     def begin(self) -> None:
         """Begin a text; one that was withdrawn is not judged any more."""
         self.stop()
-        self._asked = set[Key]()
+        self._judging = Judged()
         self._begin_text()
 
     def _begin_text(self) -> None:
@@ -168,7 +166,7 @@ class ClaimCheck:
         # Block by block, however it comes: a text that is read again is asked about alike.
         while (end := self._text.find("\n\n", searched)) >= 0:
             found = self._splitter.split(self._text[self._read : end + 2], self._read)
-            self._waiting += [one for one in found if one.key not in self._asked]
+            self._waiting += [one for one in found if one.key not in self._judging.asked]
             self._read = searched = end + 2
             if len(self._waiting) >= BATCH:
                 self._ask(self.judge, batches(self._waiting, _MOST_AT_ONCE))
@@ -176,7 +174,7 @@ class ClaimCheck:
 
     def _ask(self, judge: Ask, groups: Iterable[Sequence[Statement]]) -> None:
         for batch in islice(groups, _MOST_CALLS - len(self._calls)):
-            self._asked |= {one.key for one in batch}
+            self._judging.asked |= {one.key for one in batch}
             self._calls.append(begin_beside(self._judged(judge, [*map(self._exactly, batch)])))
 
     def _exactly(self, one: Statement) -> Statement:
@@ -209,16 +207,18 @@ class ClaimCheck:
             if not asked or asyncio.get_running_loop().time() > self._until:
                 return {}
             found = await judge(asked, evidence)
-            if found is None:
-                self._unruled |= {one.key for one in asked}
-            rulings = found or []
+            if found is None or isinstance(found, AgentError):
+                self._judging.failed |= {one.key for one in asked}
+            if isinstance(found, BudgetExceeded):
+                self._judging.unpaid |= {one.key for one in asked}
+            rulings = _rulings(found)
             looks = await compute(
                 lambda: second_looks(asked, rulings, evidence), otherwise=list[Statement]
             )
-            rulings = [*rulings, *((await judge(looks, evidence) if looks else None) or [])]
-        self._heard |= {one.key for one in asked}
-        every = {one.key for one in self.statements} or self._asked
-        self.told(len(self._heard & every), len(every))
+            rulings = [*rulings, *_rulings(await judge(looks, evidence) if looks else None)]
+        self._judging.heard |= {one.key for one in asked}
+        every = {one.key for one in self.statements} or self._judging.asked
+        self.told(len(self._judging.heard & every), len(every))
         by_name = {one.name: one for one in asked}
         return {by_name[r.id].key: r for r in rulings if r.id in by_name}
 
@@ -261,13 +261,13 @@ class ClaimCheck:
         self.is_checked = True
         self._until = asyncio.get_running_loop().time() + self.seconds
         if self.judge is not None:
-            rest = [one for one in self.statements if one.key not in self._asked]
+            rest = [one for one in self.statements if one.key not in self._judging.asked]
             self._ask(self.judge, batches(rest))
             judge, mends = self.judge, self.mends
             followed = [
                 begin_beside(self._follow(judge, call, evidence, mends)) for call in self._calls
             ]
-            await _ended(followed, self.seconds, late, longer=longer)
+            await ended(followed, self.seconds, late, longer=longer)
         self.outcomes = await self._proved(self.statements, self._rulings, evidence)
         if self.quoted:
             # It stands below a text that cites nothing, and says so.
@@ -318,8 +318,7 @@ class ClaimCheck:
         for one in (one for one, is_it in zip(found, is_new, strict=True) if is_it):
             self._exact.pop(one.key, None)
             self._exactly(one)
-        self._asked -= forgotten
-        self._heard -= forgotten
+        self._judging.forget(forgotten)
         self._rulings = {k: ruling for k, ruling in self._rulings.items() if k not in forgotten}
         self.statements, self.outcomes = found, []
         self._begin_text()
@@ -470,10 +469,11 @@ class ClaimCheck:
         return self._text
 
     @property
-    def _late(self) -> dict[str, int]:
-        """Return how many statements the judge was too slow for, where it was."""
-        late = sum(one.key in self._asked - self._heard for one in self.statements)
-        return {"late": late} if late else {}
+    def _left(self) -> dict[Cause, int]:
+        """Return how many statements nobody judged, and why; none where nobody was to."""
+        if self.judge is None or not self.is_checked:
+            return {}
+        return self._judging.left(self.statements, self.outcomes, self._rulings)
 
     @property
     def citing(self) -> dict[str, list[str]]:
@@ -486,8 +486,7 @@ class ClaimCheck:
 
     def _note(self) -> str:
         """Return what the signs in the text mean and how much went, or that it was not checked."""
-        is_unruled = bool(self._asked) and self._asked <= self._unruled
-        if not self.is_checked or is_unruled:
+        if not self.is_checked or self._judging.is_nothing:
             return say("answer.not_checked", self.language) if self.body else ""
         between = say("punctuation.semicolon", self.language)
         notes = [say(_MEANINGS[sign], self.language, mark=sign) for sign in signs(self.outcomes)]
@@ -496,6 +495,8 @@ class ClaimCheck:
             more = f" (+{len(gone) - _MOST_TOLD})" if len(gone) > _MOST_TOLD else ""
             what = between.join(gone[:_MOST_TOLD]) + more
             notes.append(say("answer.left_out", self.language, what=what))
+        if self.tells and self._left:
+            notes.append(unchecked_note(self._left, self.language))
         line = between.join(notes)
         return line[:1].upper() + line[1:]
 
@@ -532,7 +533,7 @@ class ClaimCheck:
         return Checked(
             text=text,
             used=used,
-            counts=counts(self.outcomes) | self._late,
+            counts=counts(self.outcomes) | {**self._left},
             statements=rows(
                 parts,
                 begins,
@@ -543,6 +544,10 @@ class ClaimCheck:
             missing=sum(outcome.fails for outcome in self.outcomes),
             rejected=len(self.rejected),
         )
+
+
+def _rulings(found: list[Ruling] | AgentError | None) -> list[Ruling]:
+    return found if isinstance(found, list) else []
 
 
 def _with_others_alike(
@@ -570,25 +575,3 @@ def unchecked(streamed: str, body: str, used: list[Source], language: Language) 
         missing=0,
         rejected=0,
     )
-
-
-async def _ended(
-    work: Iterable["asyncio.Task[None]"],
-    seconds: float,
-    late: Callable[[], None],
-    *,
-    longer: bool,
-) -> None:
-    """Wait for work, tell when it is late, and give it up when it is far too late."""
-    left: set[asyncio.Task[None]] = set(work)
-    if left:
-        left = (await asyncio.wait(left, timeout=seconds))[1]
-    if left:
-        late()
-        if not longer:
-            return
-        left = (await asyncio.wait(left, timeout=seconds * (_LATE - 1)))[1]
-    for task in left:
-        task.cancel()
-    if left:
-        log.info("%d calls of the judge were too slow", len(left))

@@ -44,8 +44,8 @@ _QUESTION_TOKENS = 300
 _ROUNDED_FROM, _ROUNDED_TO = 1000, 100
 """Metres from which a distance is told in kilometres, and to what it is rounded then."""
 
-Ask = Callable[[Sequence[Statement], Evidence], Awaitable[list[Ruling] | None]]
-"""Have a batch of statements judged; None where the judge cannot."""
+Ask = Callable[[Sequence[Statement], Evidence], Awaitable[list[Ruling] | AgentError | None]]
+"""Have a batch of statements judged; what fails, or None, where the judge cannot."""
 Revise = Callable[[Sequence[Failing], Evidence], Awaitable[Mapping[str, str]]]
 """Have statements that fail said anew: the wordings by the statements' names."""
 
@@ -59,8 +59,10 @@ class Judge:
     meter: Meter
     notation: Notation
 
-    async def __call__(self, batch: Sequence[Statement], evidence: Evidence) -> list[Ruling] | None:
-        """Return the rulings on a batch; None where the model fails."""
+    async def __call__(
+        self, batch: Sequence[Statement], evidence: Evidence
+    ) -> list[Ruling] | AgentError:
+        """Return the rulings on a batch; where the model fails, why."""
         passages = await compute(
             lambda: passages_block(batch, evidence), otherwise=lambda: "", seconds=_SECONDS
         )
@@ -88,7 +90,7 @@ class Judge:
             )
         except AgentError as error:
             log.info("%d statements were not judged: %s", len(batch), error)
-            return None
+            return error
         return _of_shown(reply.parsed.rulings, passages) if reply.parsed else []
 
 

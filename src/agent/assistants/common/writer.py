@@ -10,6 +10,7 @@ from typing import Any, cast
 from langchain_core.messages import AIMessage, BaseMessage
 from typing_extensions import TypedDict
 
+from agent.assistants.common.check_limits import CAUSES
 from agent.assistants.common.claims import Checked, unchecked
 from agent.assistants.common.conversation import EXTENT
 from agent.assistants.common.draft import Draft
@@ -68,7 +69,7 @@ def all_failed(gaps: Sequence[Gap], language: Language) -> str:
 
 log = logging.getLogger(__name__)
 
-_NO_VERDICT = ("version", "total", "late")
+_NO_VERDICT = ("version", "total", *CAUSES)
 
 
 class Closing(TypedDict):
