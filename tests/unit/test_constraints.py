@@ -384,12 +384,12 @@ def test_a_car_park_is_beside_a_place_as_far_as_it_is_close_and_else_told_with_h
     """One in the very building counted as far, and one 1.4 km off was told as if beside it."""
     near = [
         Distance(origin="P9", metres=1900, kind="parking"),
-        Distance(origin="P1", metres=metres, kind="parking"),
+        Distance(origin="东停车场", origin_en="East Lot", metres=metres, kind="parking"),
     ]
     (found,) = judged([record(further=near)], {"other": ["with a car park"]}, "en")
     (verdict,) = found["verdicts"]
     assert (verdict["verdict"], verdict["field"]) == (expected, "further")
-    assert f"P1 {distance_text(metres)}" in verdict["text"]
+    assert f"East Lot {distance_text(metres)}" in verdict["text"]
     assert ("not beside it" in verdict_texts(found, "en")[0]) is (expected == "unknown")
 
 

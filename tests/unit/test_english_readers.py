@@ -3,12 +3,8 @@
 import subprocess
 import sys
 
-from agent.evidence.records import (
-    district_in_english,
-    forecast_in_english,
-    name_text,
-    with_pinyin,
-)
+from agent.evidence.names import district_in_english, name_text, with_pinyin
+from agent.evidence.records import forecast_in_english
 from agent.evidence.types import Weather, WeatherDay
 from agent.export.html import html_page
 from tests.unit.export_samples import place
@@ -66,7 +62,7 @@ def test_a_chinese_page_is_chinese_throughout():
 def test_the_dictionary_of_sounds_is_loaded_for_a_chinese_name_only() -> None:
     """It takes 57 MB and half a second."""
     program = (
-        "import sys; from agent.evidence.records import with_pinyin, district_in_english;"
+        "import sys; from agent.evidence.names import with_pinyin, district_in_english;"
         "from tests.unit.export_samples import place;"
         "with_pinyin([]); with_pinyin([place(1, 'KFC', district=None, distance_from=None)]);"
         "district_in_english('Camden');"

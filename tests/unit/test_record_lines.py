@@ -124,6 +124,22 @@ def found(id: str, keyword: str, lng: float) -> Place:
     return Place(**{**place(), "id": f"amap:{id}", "name": id, **at, "distance_from": "西湖"})
 
 
+async def test_an_origin_is_called_by_its_english_name_where_it_is_a_known_place() -> None:
+    """A museum stood 80 m from Wangfujingtingchechang, whose own card was in English."""
+    park = Place(**{**place(), "name": "王府井停车场(东门)", "name_en": "Wangfujing Car Park"})
+    near = place()
+    near["distance_m"], near["distance_from"] = 80, "王府井停车场(东门)"
+    near["further"] = [Distance(origin="王府井停车场", metres=90)]
+    (told,) = await listed([near], [], near["name"], "en", first=[], known=[park])
+    assert distance_texts(told, "en") == [
+        "80 m from Wangfujing Car Park", "90 m from Wangfujing Car Park"
+    ]  # fmt: skip
+    centre = Anchor(name="王府井停车场(东门)", wgs84={"lng": 116.4, "lat": 39.9})
+    named = await readable(centre, "en", [park])
+    assert named is not None
+    assert named["name_en"] == "Wangfujing Car Park"
+
+
 async def test_who_reads_no_chinese_is_told_in_latin_letters_from_where_a_place_is_how_far() -> (
     None
 ):
@@ -154,6 +170,8 @@ def test_of_two_kinds_asked_for_each_place_says_how_far_the_nearest_of_the_other
     there, *_, elsewhere = with_nearest([park, car_park, far])
     assert there["further"] == [{"origin": "a1-0", "metres": 961, "kind": "parking"}]
     assert "further" not in elsewhere
+    car_park["name_en"] = "West Lot"
+    assert with_nearest([park, car_park])[0]["further"][0]["origin_en"] == "West Lot"
     assert with_nearest([park, car_park, café])[0]["further"][0]["origin"] == "a2-0"
 
 

@@ -7,7 +7,8 @@ import pytest
 from agent.assistants.common.map_tasks import plan_queries
 from agent.assistants.common.shown_records import readable
 from agent.configuration import Configuration
-from agent.evidence.records import place_facts, route_text, with_pinyin
+from agent.evidence.names import with_pinyin
+from agent.evidence.records import place_facts, route_text
 from agent.evidence.said import (
     anchor_said,
     names_said,

@@ -21,6 +21,7 @@ from agent.evidence.kinds import (
     kind_searched,
     kinds_searched,
 )
+from agent.evidence.names import origin_text
 from agent.evidence.places import is_area
 from agent.evidence.queries import clean_text
 from agent.evidence.records import cost_words, hours_text, kind_text, place_lines
@@ -495,14 +496,14 @@ def _other(place: Place, words: str, language: Language) -> PlaceVerdict:
     """
     kind = kind_searched(words)
     beside = [
-        (metres, near["origin"])
+        (metres, origin_text(near, language))
         for near in (*place.get("further", []), _searched_around(place))
         if kind and near.get("kind") == kind and (metres := near["metres"]) is not None
     ]
     if beside:
         metres, name = min(beside)
         is_close = metres <= _CLOSE_M
-        value = f"{in_script(name, language)} {distance_text(metres)}"
+        value = f"{name} {distance_text(metres)}"
         key = f"constraints.other.{'satisfied' if is_close else 'far'}"
         return PlaceVerdict(
             constraint="other",
@@ -519,6 +520,8 @@ def _other(place: Place, words: str, language: Language) -> PlaceVerdict:
 def _searched_around(place: Place) -> Distance:
     """Return how far a place is from what it was found around, with the kind that this is."""
     around = Distance(origin=place["distance_from"] or "", metres=place["distance_m"])
+    if english := place.get("distance_from_en"):
+        around["origin_en"] = english
     if kind := kind_searched(around["origin"]):
         around["kind"] = kind
     return around

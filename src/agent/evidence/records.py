@@ -10,13 +10,12 @@ from datetime import date, datetime
 from importlib.resources import files
 from typing import Any
 
-from agent.core.strings import has_han
 from agent.evidence.figures import Figure, figures
 from agent.evidence.geo import distance_text, duration_text
 from agent.evidence.language import fold
 from agent.evidence.mentions import without_branch
+from agent.evidence.names import district_in_english, name_text, origins_of
 from agent.evidence.types import (
-    Distance,
     Place,
     PlaceVerdict,
     Route,
@@ -37,7 +36,6 @@ _IN_LANGUAGES: dict[str, dict[str, str]] = json.loads(
 )
 """English words of records in other languages, as far as they are known."""
 _ABOUT = re.compile(r"(.{1,80}?)(?: \((.{1,200})\))?")
-_DISTRICTS = {"新区": "New Area", "区": "District", "县": "County", "市": "City"}
 _HOURS = [(re.compile(pattern), words) for pattern, words in _WORDS["hours"]]
 _NUMBER = "[一二三四五六日天]"
 _WEEKDAYS = re.compile(
@@ -57,88 +55,6 @@ _WIND = re.compile(r"(\S+)风(?: (\S+) 级)?")
 _MAIN_STEPS = 3
 HOME_MAP = "amap"
 """Whose ends of ways are shown where there is no record of a place."""
-
-
-def name_text(place: Place, language: Language) -> str:
-    """Return the name as listed; for English readers followed by its English one, or its sound."""
-    english = place.get("name_en") or place.get("name_pinyin")
-    if not is_chinese(language) and english:
-        return f"{place['name']} ({english})"
-    return in_script(place["name"], language)
-
-
-def map_name(place: Place, language: Language) -> str:
-    """Return the name that a map shows: for English readers the English one, or its sound."""
-    english = place.get("name_en") or place.get("name_pinyin")
-    return english if english and not is_chinese(language) else in_script(place["name"], language)
-
-
-def with_pinyin(places: Iterable[Place]) -> list[Place]:
-    """Return places whose Chinese names have their pinyin, where they have no English name.
-
-    Loads a dictionary of 57 MB for the first Chinese name, so it is called in a thread.
-    """
-
-    def sounded(place: Place) -> Place:
-        place = _with_origins(place)
-        if place["district"]:
-            place = Place(**{**place, "district_en": district_in_english(place["district"])})
-        base = without_branch(place["name"])
-        if place.get("name_en") or not has_han(base):
-            return place
-        sound = " ".join(" ".join(_syllables(base, toned=True)).split())
-        return Place(**{**place, "name_pinyin": sound[:1].upper() + sound[1:]})
-
-    return [sounded(place) for place in places]
-
-
-def _with_origins(place: Place) -> Place:
-    """Return a place that says in Latin letters, too, from where it is how far."""
-    told = Place(**place)
-    if origin := place["distance_from"]:
-        told.setdefault("distance_from_en", district_in_english(origin))
-    if "further" in place:
-        told["further"] = [
-            Distance(**{"origin_en": district_in_english(each["origin"]), **each})
-            for each in place["further"]
-        ]
-    return told
-
-
-def origins_of(place: Place, language: Language) -> list[tuple[str, int | None]]:
-    """Return from where a place is how far, in its reader's letters; "" where nobody said."""
-    own = Distance(origin=place["distance_from"] or "", metres=place["distance_m"])
-    if english := place.get("distance_from_en"):
-        own["origin_en"] = english
-    return [
-        (
-            (not is_chinese(language) and each.get("origin_en"))
-            or in_script(each["origin"], language),
-            each["metres"],
-        )
-        for each in [own, *place.get("further", [])]
-    ]
-
-
-def _syllables(name: str, *, toned: bool = False) -> list[str]:
-    """Return how each character sounds; what is not Chinese as it is."""
-    from pypinyin import Style, lazy_pinyin
-
-    return lazy_pinyin(name, style=Style.TONE if toned else Style.NORMAL)
-
-
-def district_in_english(name: str) -> str:
-    """Return "Dongcheng District" for 东城区; a name without Chinese characters as it is.
-
-    Loads the dictionary of `with_pinyin`.
-    """
-    if not has_han(name):
-        return name
-    suffix = next((each for each in _DISTRICTS if name.endswith(each) and name != each), "")
-    first, *others = _syllables(name.removesuffix(suffix))
-    # Xi'an, not Xian: a syllable that begins with a vowel is parted from the one before.
-    sound = first.capitalize() + "".join(f"'{s}" if s[0] in "aoe" else s for s in others)
-    return f"{sound} {_DISTRICTS[suffix]}" if suffix else sound
 
 
 def kind_text(place: Place, language: Language) -> str:
@@ -382,7 +298,7 @@ def forecast_in_english(weather: Weather) -> Weather:
         )
         for day in weather["days"]
     ]
-    sound = district_in_english(weather["city"]).removesuffix(f" {_DISTRICTS['市']}")
+    sound = district_in_english(weather["city"]).removesuffix(" City")
     return Weather(**{"city_en": sound, **weather, "days": days})
 
 

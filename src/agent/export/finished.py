@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from agent.core.strings import is_wide
+from agent.evidence.names import map_name, origins_of
 from agent.evidence.records import (
     cost_text,
     distance_texts,
     hours_text,
-    map_name,
     maps_of,
-    origins_of,
     owners,
     time_there,
     verdict_texts,

@@ -5,7 +5,8 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from agent.core.strings import valid_text
 from agent.evidence.markdown import open_url
-from agent.evidence.records import HOME_MAP, kind_text, maps_of, name_text, owners
+from agent.evidence.names import name_text
+from agent.evidence.records import HOME_MAP, kind_text, maps_of, owners
 from agent.evidence.types import Anchor, Outing, Place, Route
 from agent.export.finished import FinishedAnswer
 from agent.export.geojson import check_drawable, has_sane_axes, roles_of, route_stops

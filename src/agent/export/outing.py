@@ -9,8 +9,9 @@ import segno
 from agent.core.errors import AgentError
 from agent.evidence.hours import minutes_of
 from agent.evidence.mentions import places_of
+from agent.evidence.names import map_name
 from agent.evidence.outing.text import day_title, leg_text, numbers, stop_text
-from agent.evidence.records import HOME_MAP, hours_text, map_name, map_title
+from agent.evidence.records import HOME_MAP, hours_text, map_title
 from agent.evidence.types import Outing, Place, Stop
 from agent.evidence.zones import CHINA, zone_named
 from agent.export.finished import FinishedAnswer, credit

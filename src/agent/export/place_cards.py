@@ -11,11 +11,11 @@ from markdown_it.token import Token
 
 from agent.core.patterns import PIECE
 from agent.evidence.mentions import without_branch
+from agent.evidence.names import map_name
 from agent.evidence.records import (
     cost_text,
     distance_texts,
     hours_text,
-    map_name,
     verdict_texts,
     verdicts_told,
 )

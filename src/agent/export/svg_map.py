@@ -9,7 +9,7 @@ from math import cos, hypot, log10, pi, radians, sin
 from agent.core.strings import is_wide, without_open_bracket
 from agent.evidence.geo import EARTH_RADIUS_M
 from agent.evidence.markdown import open_url
-from agent.evidence.records import map_name
+from agent.evidence.names import map_name
 from agent.evidence.types import Place
 from agent.export.finished import FinishedAnswer, by_mention, metres
 from agent.export.geojson import has_sane_axes

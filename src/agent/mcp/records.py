@@ -15,6 +15,7 @@ from agent.core.progress import Spot, SpotRole
 from agent.evidence.agreement import plain_name
 from agent.evidence.geo import distance_text, duration_text, metres_apart, parse_lnglat, wgs84_of
 from agent.evidence.hours import yearly_hours
+from agent.evidence.names import map_name, name_text
 from agent.evidence.records import (
     cost_words,
     day_text,
@@ -22,9 +23,7 @@ from agent.evidence.records import (
     forecast_city,
     hours_text,
     kind_text,
-    map_name,
     map_title,
-    name_text,
     place_facts,
     route_text,
     way_text,

@@ -20,6 +20,7 @@ from agent.evidence.constraints import judged
 from agent.evidence.geo import location_in, metres_apart
 from agent.evidence.kinds import is_stop
 from agent.evidence.mentions import mentioned, places_of
+from agent.evidence.names import with_pinyin
 from agent.evidence.outing.plan import (
     HERE,
     Aim,
@@ -30,7 +31,6 @@ from agent.evidence.outing.plan import (
     used_legs,
 )
 from agent.evidence.outing.wish import settled, with_found
-from agent.evidence.records import with_pinyin
 from agent.evidence.types import Gap, LeftOut, Leg, Outing, OutingWish, Place
 from agent.evidence.zones import CHINA, zone_of
 from agent.state import OverallState, Turn, Update, reader_language

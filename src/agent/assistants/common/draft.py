@@ -156,6 +156,11 @@ class Draft:
         return claim_check and not self.services.models.serves_one(self.judge_model)
 
     @property
+    def known_places(self) -> list[Place]:
+        """Return the places of this turn and of those before it, shown or not."""
+        return [*self.previous["places"], *self.places]
+
+    @property
     def shown_places(self) -> list[Place]:
         """Return the places of this turn, and those of the last answer that the text cites."""
         listed = {place["id"] for place in self.places}

@@ -276,6 +276,8 @@ class PlaceLookup:
             if name and not is_named(place, name):
                 place["distance_m"] = round(distance_m(centre, _position(place)))
                 place["distance_from"] = name
+                if centre_place and (english := centre_place.get("name_en")):
+                    place["distance_from_en"] = english
 
     def _name_of(self, position: tuple[float, float]) -> str:
         """Return the words that located a position, or the name of the place that is there."""

@@ -14,13 +14,8 @@ from agent.evidence.kinds import (
 )
 from agent.evidence.language import days_named
 from agent.evidence.mentions import in_list_order, list_numbers, mentioned, source_ids
-from agent.evidence.records import (
-    district_in_english,
-    forecast_in_english,
-    hours_text,
-    with_days_asked,
-    with_pinyin,
-)
+from agent.evidence.names import district_in_english, english_names, with_pinyin
+from agent.evidence.records import forecast_in_english, hours_text, with_days_asked
 from agent.evidence.types import Anchor, Distance, Place, PlaceKind, Route, Source, Weather
 from agent.evidence.zones import CHINA, day_there, zone_named
 from agent.state import Turn
@@ -34,14 +29,23 @@ _BESIDE_M = 2000
 
 
 async def listed(
-    places: list[Place], used: list[Source], text: str, language: Language, *, first: Sequence[str]
+    places: list[Place],
+    used: list[Source],
+    text: str,
+    language: Language,
+    *,
+    first: Sequence[str],
+    known: Sequence[Place] = (),
 ) -> list[Place]:
-    """Return the places as the message carries them: in English pinyin, too."""
+    """Return the places as the message carries them: in English pinyin, too.
+
+    The `known` have the English names of what these are far from.
+    """
     written = {} if first else list_numbers(places, text)
     in_order = numbered(_with_mentions(places, used, text, first), written)
     if not in_order or is_chinese(language):
         return in_order
-    sounded = await asyncio.to_thread(with_pinyin, in_order)
+    sounded = await asyncio.to_thread(with_pinyin, in_order, known)
     if language not in OF_ANSWERS:
         return sounded
     return [Place(**{**p, "hours": h}) if (h := hours_text(p, language)) else p for p in sounded]
@@ -68,24 +72,32 @@ def days_forecast(turn: Turn, weather: Sequence[Weather]) -> list[str]:
     return list(dict.fromkeys([*filter(None, [turn.get("day")]), *itertools.chain(*days)]))
 
 
-async def readable(anchor: Anchor | None, language: Language) -> Anchor | None:
-    """Return the centre as the message carries it; for who reads no Chinese by its sound, too."""
+async def readable(
+    anchor: Anchor | None, language: Language, known: Sequence[Place] = ()
+) -> Anchor | None:
+    """Return the centre as the message carries it; for who reads no Chinese in Latin letters, too.
+
+    That is its English name, where it is one of the `known` places, or its sound.
+    """
     if not anchor or is_chinese(language):
         return anchor
     names = [anchor["name"], anchor.get("district", "")]
     name, district = await asyncio.to_thread(lambda: [*map(district_in_english, names)])
+    name = english_names(known).get(anchor["name"], name)
     told = {"name_en": name} | ({"district_en": district} if district else {})
     return Anchor(**{**told, **anchor})  # type: ignore[typeddict-item]
 
 
-async def ways_of(routes: Sequence[Route], language: Language) -> list[Route]:
-    """Return the ways as the message carries them; their ends and stops by their sound, too."""
+async def ways_of(
+    routes: Sequence[Route], language: Language, known: Sequence[Place] = ()
+) -> list[Route]:
+    """Return the ways as the message carries them; ends and stops in Latin letters, too."""
     ways = list[Route]()
     for route in routes:
         way = Route(**route)
         for key in ("ends", "via"):
             if key in route:
-                way[key] = [await readable(each, language) or each for each in route[key]]
+                way[key] = [await readable(each, language, known) or each for each in route[key]]
         ways.append(way)
     return ways
 
@@ -208,14 +220,18 @@ def _sought(places: Sequence[Place]) -> list[_Sought]:
 def _near(place: Place, own: set[PlaceKind | None], sought: Iterable[_Sought]) -> Place:
     """Return a place with how far the nearest of another kind is, where one is close by."""
     others = [
-        (metres_apart(place["wgs84"], other["wgs84"]), other["name"], its)
+        (metres_apart(place["wgs84"], other["wgs84"]), other["name"], its, other.get("name_en"))
         for other, its, fits in sought
         if fits and _are_other_kinds(own, its) and other["name"] != place["distance_from"]
     ]
-    metres, name, its = min(others, key=itemgetter(0, 1), default=(inf, "", _NO_KINDS))
+    metres, name, its, english = min(
+        others, key=itemgetter(0, 1), default=(inf, "", _NO_KINDS, None)
+    )
     if metres > _BESIDE_M:
         return place
     near = Distance(origin=name, metres=round(metres))
+    if english:
+        near["origin_en"] = english
     if known := [kind for kind in its if kind]:
         near["kind"] = min(known, key=str)
     told = [each for each in place.get("further", []) if each["origin"] != name]

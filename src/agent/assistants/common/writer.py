@@ -129,9 +129,12 @@ async def write_message(
     cited, seconds = checked.used, round(draft.meter.budget.seconds(), 2)
     log.info("turn=%s %s: %d sources cited, %d gaps, %.1f s",
              turn["id"], draft.node, len(cited), len(draft.gaps), seconds)  # fmt: skip
-    in_order = listed(draft.shown_places, cited, checked.text, draft.language, first=parts.order)
+    in_order = listed(
+        draft.shown_places, cited, checked.text, draft.language, first=parts.order,
+        known=draft.known_places,
+    )  # fmt: skip
     places = await await_or_else("the places", in_order, lambda: draft.shown_places)
-    centre = readable(anchor if places else None, turn["language"])
+    centre = readable(anchor if places else None, turn["language"], draft.known_places)
     anchor = await await_or_else("the anchor", centre, lambda: None)
     metadata = {
         **or_else("the metadata", lambda: _metadata(draft, parts, checked, seconds), dict),
@@ -182,7 +185,7 @@ async def _records(
     weather = draft.state.get("weather", [])
     forecasts = forecasts_of(weather, draft.turn)
     routes = draft.state.get("routes", [])
-    ways = ways_of(routes, draft.turn["language"])
+    ways = ways_of(routes, draft.turn["language"], draft.known_places)
     return {
         "sources": checked.used,
         "places": places,

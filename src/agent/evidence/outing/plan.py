@@ -21,6 +21,7 @@ from agent.evidence.kinds import (
     stay,
 )
 from agent.evidence.mentions import places_of
+from agent.evidence.names import map_name
 from agent.evidence.outing.schedule import (
     MEAL_MINUTES,
     MEALS,
@@ -32,7 +33,7 @@ from agent.evidence.outing.schedule import (
     Window,
     best_plan,
 )
-from agent.evidence.records import hours_text, map_name
+from agent.evidence.records import hours_text
 from agent.evidence.types import (
     LeftOut,
     LeftOutReason,

@@ -1,0 +1,111 @@
+"""Call places by their names in a reader's letters: as listed, in English, or by their sound."""
+
+from collections.abc import Iterable, Mapping
+
+from agent.core.strings import has_han
+from agent.evidence.mentions import without_branch
+from agent.evidence.types import Distance, Place
+from agent.texts import Language, in_script, is_chinese
+
+_DISTRICTS = {"新区": "New Area", "区": "District", "县": "County", "市": "City"}
+
+
+def name_text(place: Place, language: Language) -> str:
+    """Return the name as listed; for English readers followed by its English one, or its sound."""
+    english = place.get("name_en") or place.get("name_pinyin")
+    if not is_chinese(language) and english:
+        return f"{place['name']} ({english})"
+    return in_script(place["name"], language)
+
+
+def map_name(place: Place, language: Language) -> str:
+    """Return the name that a map shows: for English readers the English one, or its sound."""
+    english = place.get("name_en") or place.get("name_pinyin")
+    return english if english and not is_chinese(language) else in_script(place["name"], language)
+
+
+def with_pinyin(places: Iterable[Place], known: Iterable[Place] = ()) -> list[Place]:
+    """Return places whose Chinese names have their pinyin, where they have no English name.
+
+    What they are far from is called by its English name where one of them, or of the `known`, is
+    it. Loads a dictionary of 57 MB for the first Chinese name, so it is called in a thread.
+    """
+
+    listed = [*places]
+    english = english_names([*known, *listed])
+
+    def sounded(place: Place) -> Place:
+        place = _with_origins(place, english)
+        if place["district"]:
+            place = Place(**{**place, "district_en": district_in_english(place["district"])})
+        base = without_branch(place["name"])
+        if place.get("name_en") or not has_han(base):
+            return place
+        sound = " ".join(" ".join(_syllables(base, toned=True)).split())
+        return Place(**{**place, "name_pinyin": sound[:1].upper() + sound[1:]})
+
+    return [sounded(place) for place in listed]
+
+
+def english_names(places: Iterable[Place]) -> dict[str, str]:
+    """Return the English names of places by their own names."""
+    return {
+        name: english
+        for place in places
+        if (english := place.get("name_en"))
+        for name in (place["name"], without_branch(place["name"]))
+    }
+
+
+def _with_origins(place: Place, english: Mapping[str, str]) -> Place:
+    """Return a place that says in Latin letters, too, from where it is how far."""
+
+    def named(origin: str) -> str:
+        return english.get(origin) or district_in_english(origin)
+
+    told = Place(**place)
+    if origin := place["distance_from"]:
+        told["distance_from_en"] = place.get("distance_from_en") or named(origin)
+    if "further" in place:
+        told["further"] = [
+            Distance(**{**each, "origin_en": each.get("origin_en") or named(each["origin"])})
+            for each in place["further"]
+        ]
+    return told
+
+
+def origins_of(place: Place, language: Language) -> list[tuple[str, int | None]]:
+    """Return from where a place is how far, in its reader's letters; "" where nobody said."""
+    own = Distance(origin=place["distance_from"] or "", metres=place["distance_m"])
+    if english := place.get("distance_from_en"):
+        own["origin_en"] = english
+    return [
+        (origin_text(each, language), each["metres"]) for each in [own, *place.get("further", [])]
+    ]
+
+
+def origin_text(near: Distance, language: Language) -> str:
+    """Return what a place is far from, in its reader's letters."""
+    english = None if is_chinese(language) else near.get("origin_en")
+    return english or in_script(near["origin"], language)
+
+
+def _syllables(name: str, *, toned: bool = False) -> list[str]:
+    """Return how each character sounds; what is not Chinese as it is."""
+    from pypinyin import Style, lazy_pinyin
+
+    return lazy_pinyin(name, style=Style.TONE if toned else Style.NORMAL)
+
+
+def district_in_english(name: str) -> str:
+    """Return "Dongcheng District" for 东城区; a name without Chinese characters as it is.
+
+    Loads the dictionary of `with_pinyin`.
+    """
+    if not has_han(name):
+        return name
+    suffix = next((each for each in _DISTRICTS if name.endswith(each) and name != each), "")
+    first, *others = _syllables(name.removesuffix(suffix))
+    # Xi'an, not Xian: a syllable that begins with a vowel is parted from the one before.
+    sound = first.capitalize() + "".join(f"'{s}" if s[0] in "aoe" else s for s in others)
+    return f"{sound} {_DISTRICTS[suffix]}" if suffix else sound
