@@ -3,8 +3,9 @@
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from typing import cast
 
 from agent.core.strings import has_han
 from agent.evidence.language import fold
@@ -57,8 +58,9 @@ def mentioned(places: Sequence[Place], text: str) -> dict[str, int]:
     for place in places:
         name = _plain_name(place["name"])
         full[name].append(place["id"])
-        if english := _plain_name(place.get("name_en") or ""):
-            full[english].append(place["id"])
+        for other in (place.get("name_en"), *place.get("other_names", [])):
+            if other and (plain := _plain_name(other)):
+                full[plain].append(place["id"])
         base = _plain_name(_BRANCH.sub("", unicodedata.normalize("NFKC", place["name"])))
         if base and base != name:
             short[base].append(place["id"])
@@ -72,6 +74,17 @@ def mentioned(places: Sequence[Place], text: str) -> dict[str, int]:
         for id in named:
             positions[id] = min(first, positions.get(id, first))
     return positions
+
+
+def named_in(names: Mapping[str, Sequence[str]], text: str) -> list[str]:
+    """Return the ids whose names a text has, as `mentioned` reads them; of namesakes the first."""
+    rows = [(id, name) for id, all_ in names.items() for name in all_ if name]
+    found = mentioned([cast(Place, {"id": id, "name": name}) for id, name in rows], text)
+    first_of = {
+        _plain_name(without_branch(own[0])): id for id, own in reversed([*names.items()]) if own
+    }
+    firsts = {*first_of.values()}
+    return [id for id in names if id in found and id in firsts]
 
 
 def in_list_order(places: Sequence[Place], text: str) -> list[Place]:

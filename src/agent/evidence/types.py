@@ -137,6 +137,8 @@ class Place(TypedDict):
     name: str
     name_en: NotRequired[str]
     """Its English name, where the map lists one."""
+    other_names: NotRequired[list[str]]
+    """Further ones of its record, by which a text may call it: in the local script, in Chinese."""
     name_pinyin: NotRequired[str]
     """How a Chinese name sounds, where the turn is in English and there is no English name."""
     category_en: NotRequired[str]
@@ -393,6 +395,17 @@ class Gap(TypedDict):
 AvoidedRoad = Literal["motorway", "toll", "ferry"]
 
 
+class FoundPlaces(TypedDict):
+    """How many places of a kind a search of the map found, of which not all are looked up."""
+
+    words: str
+    """As the places have them among their keywords."""
+    where: str
+    count: int
+    is_cut: bool
+    """Whether there are more: the map told no further ones."""
+
+
 class MapTask(TypedDict):
     """The task of the map for one query."""
 
@@ -418,6 +431,8 @@ class MapTask(TypedDict):
     """The asker's words for places, by their names there."""
     by_rules: NotRequired[bool]
     """A way that rules wrote: what is wished of it they do not read."""
+    found: NotRequired[list[FoundPlaces]]
+    """What there is, once the map has answered."""
 
 
 class Query(TypedDict):

@@ -1,6 +1,6 @@
 """Ask a map by key that finds names, searches around a position and plans ways: Tencent, Mapbox."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Protocol
@@ -111,9 +111,21 @@ class KeyedReader:
         known = {lnglat(place["location"]): place["name"] for place in self.records.result.places}
         return known.get(lnglat(stop), lnglat(stop))
 
-    def add_places(self, reply: Mapping[str, Any], keywords: Sequence[str]) -> list[Place]:
-        """Enter the places of a reply; those that are too far are left out."""
-        rows = self._service.places(reply)[:_MOST_ENTERED]
+    def add_places(
+        self,
+        reply: Mapping[str, Any],
+        keywords: Sequence[str],
+        *,
+        named: Callable[[Mapping[str, Sequence[str]]], set[str]] = lambda names: set(),
+    ) -> list[Place]:
+        """Enter the best places of a reply and those that are `named`, but what is too far.
+
+        Once pages were read, only these.
+        """
+        rows, options = self._service.places(reply), self.records.options
+        names = {row["id"]: [row["name"], row.get("name_en", "")] for row in rows}
+        chosen = named(names) | {row["id"] for row in rows[:_MOST_ENTERED] if not options.pages}
+        rows = [row for row in rows if row["id"] in chosen - options.entered]
         return [place for row in rows if (place := self.records.add_place(row, keywords))]
 
     def add_way(self, ways: Sequence[Way], mode: TravelMode, stops: Sequence[NamedStop]) -> Route:
@@ -157,8 +169,10 @@ class KeyedPrefetch(Prefetch):
         self._result.radius_m = min(radius, _MOST_RADIUS_M)
         for word in self._keywords():
             tool, arguments = self._service.around(at, word, self._language)
-            found = self._reader.add_places(await self._call(tool, arguments), [word])
-            self._note_search(word, name, len(found), self._result.radius_m)
+            reply = await self._call(tool, arguments)
+            found = self._service.places(reply)
+            self._reader.add_places(reply, [word], named=self._named)
+            self._note_search(word, name, len(found), self._result.radius_m, is_cut=bool(found))
         if not self._result.places:
             raise self._refused("no results", "map_no_results")
 

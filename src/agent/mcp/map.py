@@ -350,7 +350,12 @@ class Maps:
             None,
         )
         is_search = result.intent in ("nearby", "area", "poi")
-        if second is None or not is_search or meter.left("map_calls") <= len(asked):
+        if (
+            second is None
+            or not is_search
+            or options.pages
+            or meter.left("map_calls") <= len(asked)
+        ):
             return
         quiet = replace(options, prefix="second", constraints={}, on_found=lambda spots: None)
         tasks = [MapTask(intent="poi", place=bare_name(p), city=p["city"]) for p in asked]

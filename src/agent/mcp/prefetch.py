@@ -1,7 +1,7 @@
 """Fetch what a task needs before a model is asked: what the plans of all map servers share."""
 
 import logging
-from collections.abc import Awaitable, Callable, Container, Sequence
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from typing import Any
 
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError, ProviderRefused
@@ -10,6 +10,7 @@ from agent.core.strings import letters_of
 from agent.evidence.figures import figures
 from agent.evidence.geo import distance_text, location_in, metres_apart
 from agent.evidence.maps import WAYS
+from agent.evidence.mentions import named_in, without_branch
 from agent.evidence.records import map_title
 from agent.evidence.types import AvoidedRoad, Gap, Location, MapTask, Point, TravelMode
 from agent.evidence.vocabulary import city_in_english, landmark_in
@@ -254,11 +255,29 @@ class Prefetch:
         here = location_in(at["crs"], near) if near else None
         return city in self._cities | shown or bool(here and metres_apart(here, at) < _SAME_TOWN_M)
 
-    def _note_search(self, words: str, where: str, hits: int, radius_m: int | None = None) -> None:
+    def _note_search(
+        self,
+        words: str,
+        where: str,
+        hits: int,
+        radius_m: int | None = None,
+        *,
+        is_cut: bool = False,
+    ) -> None:
         named = self._named_keywords().get(words, words)
-        search = MapSearch(keyword=named, words=words, where=where, radius_m=radius_m, hits=hits)
+        search = MapSearch(
+            keyword=named, words=words, where=where, radius_m=radius_m, hits=hits, is_cut=is_cut
+        )
         narrower = [s for s in self._result.searches if (s["words"], s["where"]) != (words, where)]
         self._result.searches[:] = [*narrower, search]
+
+    def _named(self, names: Mapping[str, Sequence[str]]) -> set[str]:
+        """Return the ids of hits that pages name, before there are any the question; none of those
+        that are called as what is searched around.
+        """
+        spot = letters_of(self._place or "")
+        hits = {id: own for id, own in names.items() if letters_of(without_branch(own[0])) != spot}
+        return {*named_in(hits, self._options.pages or self._options.question)}
 
     def _listed(self, keyword: str) -> str:
         """Return a keyword as the map lists such places."""

@@ -17,9 +17,7 @@ from agent.evidence.geo import distance_text, duration_text, metres_apart, parse
 from agent.evidence.hours import yearly_hours
 from agent.evidence.names import map_name, name_text
 from agent.evidence.records import (
-    cost_words,
     day_text,
-    distance_texts,
     forecast_city,
     hours_text,
     kind_text,
@@ -44,6 +42,7 @@ from agent.evidence.types import (
 )
 from agent.evidence.vocabulary import cities_in, city_in_english
 from agent.evidence.zones import CHINA, zone_of
+from agent.mcp.new_records import place_quote, place_where
 from agent.texts import Language, has_text, in_script, is_chinese, reason_of, say
 
 log = logging.getLogger(__name__)
@@ -101,6 +100,12 @@ class MapOptions:
     """What was asked, which may name a city that the task leaves out."""
     known: Sequence[Place] = ()
     """Places that the person was shown; a name among them is that place, not a namesake."""
+    pages: str = ""
+    """What pages say, once a search was answered: only places that they name are entered."""
+    entered: frozenset[str] = frozenset()
+    """Those that are by then."""
+    first: int = 0
+    """The number of the first source."""
 
 
 class MapHit(TypedDict):
@@ -125,6 +130,8 @@ class MapSearch(TypedDict):
     """The name of the centre, or of the city."""
     radius_m: int | None
     hits: int
+    is_cut: bool
+    """Whether the map has more, which it does not tell."""
 
 
 @dataclass
@@ -347,10 +354,11 @@ class MapRecords:
             )
         if (zone := zone_of(place)) is not CHINA:
             place["zone"] = str(zone)
-        title, facts = map_name(place, language), _facts(place, language)
+        title, facts = map_name(place, language), place_quote(place, language)
         if not is_chinese(language) and title != place["name"]:
             title = f"{title} · {place['name']}"
-        place["source"] = self._source(title, place["url"], facts, where=_where(place, language))
+        where = place_where(place, language)
+        place["source"] = self._source(title, place["url"], facts, where=where)
         self.result.places.append(place)
         self.options.on_found([{**_spot("place", name, place["wgs84"]), "id": place["id"]}])
         return place
@@ -482,7 +490,7 @@ class MapRecords:
         language: Language = "zh" if is_chinese(self.options.language) else "en"
         script = self.options.language
         source = Source(
-            id=f"{self.options.prefix}-{len(self.result.sources)}",
+            id=f"{self.options.prefix}-{self.options.first + len(self.result.sources)}",
             kind="place",
             title=in_script(f"{self.presentation.label.get(language, '')}{title}", script),
             url=url,
@@ -504,31 +512,6 @@ class MapRecords:
 
 def _spot(role: SpotRole, name: str, position: Point) -> Spot:
     return Spot(role=role, name=name, lng=position["lng"], lat=position["lat"])
-
-
-def _where(place: Place, language: Language) -> str:
-    """Return where a place is in words: its address, else how far from where."""
-    told = [place["address"], *distance_texts(place, language)]
-    return next((in_script(each, language) for each in told if each), "")
-
-
-def _facts(place: Place, language: Language) -> str:
-    """Return the record as one sentence-like line."""
-    parts = [name_text(place, language), kind_text(place, language), place["address"]]
-    if place["distance_m"] is not None:
-        metres, origin = place["distance_m"], place["distance_from"]
-        parts.append(
-            say(
-                "records.metres_from",
-                language,
-                origin=in_script(origin or "", language),
-                metres=metres,
-            )
-        )
-    if place["rating"] is not None:
-        parts.append(say("records.rated", language, rating=f"{place['rating']:g}"))
-    parts += [cost_words(place, language), hours_text(place, language)]
-    return say("punctuation.comma", language).join(part for part in parts if part)
 
 
 def compacted(

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import open_meter
 from agent.configuration import Configuration
-from agent.core.budget import Meter
+from agent.core.budget import Meter, Usage
 from agent.core.errors import AgentError
 from agent.core.faults import await_or_else, contained
 from agent.core.progress import Emit, event
@@ -29,7 +29,7 @@ from agent.evidence.places import is_area
 from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.references import labelled
 from agent.evidence.said import AskerWords, anchor_said, names_said, place_said, route_said
-from agent.evidence.types import Gap, MapTask, Place
+from agent.evidence.types import FoundPlaces, Gap, MapTask, Place
 from agent.evidence.vocabulary import is_chosen_by_name
 from agent.mcp.records import (
     CALLS_FOR_TOOLS,
@@ -54,7 +54,8 @@ _FAR_ON_FOOT_M = 3000
 """In a straight line; nobody asks for the way on foot to what is further."""
 _INSTEAD_OF_A_MODEL = 2
 """Further places that code looks up where no model was asked which."""
-_KEYWORD_INTENTS = ("nearby", "area")
+KEYWORD_INTENTS = ("nearby", "area")
+"""Of searches for kinds of places."""
 
 
 async def amap_research(
@@ -95,11 +96,46 @@ async def amap_research(
     )
 
 
+async def look_up_named(
+    state: AmapSearchState,
+    runtime: Runtime[Configuration],
+    services: Services,
+    *,
+    pages: str,
+    entered: frozenset[str],
+    first: int,
+) -> tuple[MapResult, Usage]:
+    """Enter the hits of a search that was answered which pages name, whatever their rank.
+
+    But those that are `entered` already. The searches are known by now and cost nothing; a look-up
+    may. `first` is the number of the first source.
+    """
+    branch = _branch(state, runtime, services)
+    options = replace(branch.options, pages=pages, entered=entered, first=first)
+    branch = replace(branch, options=options)
+    map_result = await services.maps.map_result(
+        branch.task, branch.query, options=branch.options, meter=branch.meter,
+        on_call=branch.on_call,
+    )  # fmt: skip
+    await await_or_else("measuring walks", branch.measure_walks(map_result), lambda: None)
+    branch.in_words_of_asker(map_result)
+    return map_result, branch.meter.usage
+
+
 def _answered_tasks(task: MapTask, map_result: MapResult) -> list[MapTask]:
     """Return the task with the keywords that the map was asked for; nothing where it was not."""
-    if task["intent"] in _KEYWORD_INTENTS:
+    if task["intent"] in KEYWORD_INTENTS:
         words = [search["keyword"] for search in map_result.searches if search["keyword"]]
-        return [MapTask(**{**task, "keywords": words})] if map_result.searches else []
+        found = [
+            FoundPlaces(
+                words=search["words"],
+                where=search["where"],
+                count=search["hits"],
+                is_cut=search["is_cut"],
+            )
+            for search in map_result.searches
+        ]
+        return [MapTask(**{**task, "keywords": words, "found": found})] if found else []
     unanswered = any(gap["code"].startswith("budget_") for gap in map_result.gaps)
     return [] if unanswered and not map_result.complete else [task]
 
@@ -186,7 +222,7 @@ class _Branch:
             options=options, meter=self.meter, on_call=self.on_call,
         )  # fmt: skip
         await await_or_else("looking up more", more, lambda: None)
-        await await_or_else("measuring walks", self._measure_walks(map_result), lambda: None)
+        await await_or_else("measuring walks", self.measure_walks(map_result), lambda: None)
         return map_result
 
     def _is_left(self, map_result: MapResult) -> bool:
@@ -196,7 +232,7 @@ class _Branch:
         sights those that are worth it. Of further car parks code looks up the best itself.
         """
         demands, language = self.options.constraints, self.options.language
-        is_search = self.task["intent"] in _KEYWORD_INTENTS
+        is_search = self.task["intent"] in KEYWORD_INTENTS
         lacking = demands and is_search and fitting(map_result.places, demands, language) < FITTING
         failed = any(gap["code"] not in REMARKS for gap in map_result.gaps)
         chosen = any(is_chosen_by_name(word) for hit in map_result.hits for word in hit["keywords"])
@@ -204,7 +240,7 @@ class _Branch:
             failed or lacking or chosen or not map_result.complete
         )
 
-    async def _measure_walks(self, map_result: MapResult) -> None:
+    async def measure_walks(self, map_result: MapResult) -> None:
         """Measure how far it is on foot where that is asked; a straight line cannot tell."""
         limit, centre = self.options.constraints.get("max_walk_m"), map_result.centre
         if limit is None and self.asks_walks:

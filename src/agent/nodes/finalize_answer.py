@@ -13,6 +13,7 @@ from agent.assistants.common.conversation import conversation
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.excerpts import excerpt_lines, sentences_by_id, sentences_of
 from agent.assistants.common.gaps import NOT_LOOKED_UP, brought_by_map, gap_lines
+from agent.assistants.common.listed_places import found_lines
 from agent.assistants.common.previous import (
     NO_PREVIOUS,
     planned_before,
@@ -51,7 +52,6 @@ from agent.texts import say
 
 NODE = "finalize_answer"
 ASSISTANT = "agent"
-_SHOWN_PLACES = 20
 _LEFT_FOR_RESEARCH = Share(kept_calls=8, tokens=0.5, seconds=0.5)
 """Of a run's limits, for more rounds after an answer that was begun too early."""
 _WAY_ON_TOKENS, _LONGEST_WAY_ON = 200, 500
@@ -242,14 +242,14 @@ def _prompt(draft: Draft, state: OverallState) -> list[BaseMessage]:
         "question": draft.turn["question"],
         "findings": findings,
         "sources": sources,
-        "places": grouped_lines(draft.places[:_SHOWN_PLACES], language),
+        "places": _place_lines(draft, state),
         "routes": route_lines(state.get("routes", []), language),
         "weather": weather_lines(state.get("weather", []), language),
         "outing": outing_lines(outing, language) if (outing := state.get("outing")) else "",
         "gaps": gap_lines(draft.gaps, language, mapped=draft.mapped),
         "previous_sources": previous_lines(previous, share, draft.turn["question"]),
         "planned_day": "" if state.get("outing") else planned_before(previous, language),
-        "previous_places": shown_lines(previous, _again(draft.places), language, share),
+        "previous_places": shown_lines(previous, _again(draft.listed), language, share),
         "about_places": "yes" if _is_about_places(draft, state) else "",
     }
     prompt = task_prompt("answer", answer_language(draft.turn), **values)
@@ -265,13 +265,19 @@ def _is_about_places(draft: Draft, state: OverallState) -> bool:
 
 def _again(places: Sequence[Place]) -> dict[str, str]:
     """Return the sources of the places that the prompt shows as found now, by the places' ids."""
-    return {place["id"]: place["source"] for place in places[:_SHOWN_PLACES]}
+    return {place["id"]: place["source"] for place in places}
+
+
+def _place_lines(draft: Draft, state: OverallState) -> str:
+    """Return the places that are listed, below of how many they are some."""
+    found = found_lines(state.get("map_searched", []), draft.listed, draft.language)
+    return "\n".join(filter(None, [found, grouped_lines(draft.listed, draft.language)]))
 
 
 def _material(draft: Draft, state: OverallState) -> str:
     """Return the evidence itself, for when no model can write: records, and what pages say."""
     language, lines = draft.language, list[str]()
-    for place in draft.places[:_SHOWN_PLACES]:
+    for place in draft.listed:
         lines.append(f"{place_facts(place, language).replace(' | ', ' · ')} [^{place['source']}]")
     for route in {route["id"]: route for route in state.get("routes", [])}.values():
         lines.append(f"{route_text(route, language)} [^{route['source']}]")

@@ -6,6 +6,7 @@ from langgraph.runtime import Runtime
 
 from agent.assistants.common.conversation import conversation
 from agent.assistants.common.gaps import answered_empty, ask_or_gap, brought_by_map, gap_lines
+from agent.assistants.common.listed_places import listed_places, said_by_pages
 from agent.assistants.common.map_tasks import plan_queries
 from agent.assistants.common.previous import NO_PREVIOUS, previous_lines, shown_lines
 from agent.assistants.common.question import own_words
@@ -15,6 +16,7 @@ from agent.assistants.common.steering import dropped, new_wishes, wished, with_w
 from agent.assistants.common.turn import now_there, open_meter, words_of_user
 from agent.configuration import Configuration
 from agent.core.budget import Meter, no_usage
+from agent.core.faults import await_or_else
 from agent.core.progress import event
 from agent.core.strings import one_line
 from agent.evidence.constraints import judged
@@ -26,6 +28,7 @@ from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.client import ModelClient
 from agent.models.streaming import EarlyReply
 from agent.nodes.finalize_answer import early_answer
+from agent.nodes.named_places import complete_places, spent, with_update
 from agent.nodes.routing import left_by_map
 from agent.prompts import task_prompt
 from agent.state import (
@@ -41,7 +44,6 @@ from agent.texts.languages import may_be
 
 log = logging.getLogger(__name__)
 NODE = "reflection"
-_SHOWN_PLACES = 20
 _SHOWN_ANSWER = 600
 """Characters of the last answer: the question stands alone already."""
 _PREVIOUS_SHARE = 20
@@ -58,6 +60,9 @@ async def reflection(
     turn, finished = state["turn"], state.get("research_loop_count", 0) + 1
     wishes = await new_wishes(state, services, runtime.stream_writer, NODE)
     state = wished(state, wishes)
+    completing = complete_places(state, runtime, services)
+    found = await await_or_else("what pages name", completing, Update)
+    state = with_update(state, found)
     unjudged = Update(
         research_loop_count=finished,
         is_sufficient=None,
@@ -66,6 +71,7 @@ async def reflection(
         number_of_ran_queries=len(state.get("queries", [])),
         wishes=wishes,
     )
+    unjudged = Update(**{**unjudged, **found})
     if queries := left_by_map(state, configuration) or _the_question(state, configuration):
         return _in_this_round(unjudged, queries, finished)
     # A new wish is worth one round beyond those that were planned.
@@ -80,7 +86,7 @@ async def reflection(
             early.keep()
     if verdict is None:
         runtime.stream_writer(event("gap", NODE, text=gaps[0]["message"]))
-        return Update(**unjudged, gaps=gaps, usage=meter.usage)
+        return Update(**{**unjudged, "gaps": gaps, "usage": spent(found, meter)})
     log.info("turn=%s %s %d: sufficient=%s, %d follow-ups",
              turn["id"], NODE, finished, verdict.is_sufficient, len(follow_ups))  # fmt: skip
     runtime.stream_writer(event("reflection", NODE, text=_missing(verdict), count=len(follow_ups)))
@@ -91,7 +97,7 @@ async def reflection(
         next_questions=_next_questions(verdict, turn, follow_ups),
         search_query=[query["query"] for query in follow_ups],
         queries=[PlannedQuery(**q, round=finished + 1) for q in follow_ups],
-        usage=meter.usage,
+        usage=spent(found, meter),
     )
     return Update(**{**unjudged, **judged_now})
 
@@ -182,7 +188,8 @@ def _material(state: OverallState, configuration: Configuration) -> dict[str, st
     share = configuration.context_token_limit // _PREVIOUS_SHARE
     gathered, found = state.get("sources_gathered", []), state.get("web_research_result", [])
     findings, sources = findings_of(gathered, found, cited=False)
-    again = {place["id"]: place["source"] for place in places[:_SHOWN_PLACES]}
+    places = listed_places(places, said_by_pages(gathered, [turn["question"], *found]))
+    again = {place["id"]: place["source"] for place in places}
     return {
         "today": now_there(turn, places, state),
         "conversation": conversation(state["messages"], previous["sources"], longest=_SHOWN_ANSWER),
@@ -193,7 +200,7 @@ def _material(state: OverallState, configuration: Configuration) -> dict[str, st
         "previous_places": shown_lines(previous, again, language, share, brief=True),
         "findings": findings,
         "sources": sources,
-        "places": place_lines(places[:_SHOWN_PLACES], language),
+        "places": place_lines(places, language),
         "routes": route_lines(state.get("routes", []), language),
         "weather": weather_lines(state.get("weather", []), language),
         "gaps": gap_lines(state.get("gaps", []), language, mapped=brought_by_map(state)),

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, cast
 
 from agent.assistants.common.claims import Checked, ClaimCheck
@@ -13,6 +14,7 @@ from agent.assistants.common.gaps import (
     with_recovered,
 )
 from agent.assistants.common.judge import WAITING, Judge, Reviser, evidence_of
+from agent.assistants.common.listed_places import listed_places, said_by_pages
 from agent.assistants.common.material import still_said, with_ids_of
 from agent.assistants.common.previous import (
     NO_PREVIOUS,
@@ -50,7 +52,6 @@ from agent.search.rules import rules_of
 from agent.state import Gathered, Previous, reader_language
 from agent.texts import say
 
-_SHOWN_PLACES = 20
 _REFUSAL = 600
 """Characters of a text for each sentence in it that says what was not found."""
 _SHOWN_QUERIES, _LONGEST_SHOWN = 5, 120
@@ -155,6 +156,13 @@ class Draft:
         claim_check = self.configuration.claim_check
         return claim_check and not self.services.models.serves_one(self.judge_model)
 
+    @cached_property
+    def listed(self) -> list[Place]:
+        """Return the places that a model is shown: the best, and those that are named."""
+        findings = cast(Mapping[str, Any], self.state).get("web_research_result") or []
+        pages = said_by_pages(self.sources.values(), [self.turn["question"], *findings])
+        return listed_places(self.places, pages)
+
     @property
     def known_places(self) -> list[Place]:
         """Return the places of this turn and of those before it, shown or not."""
@@ -236,7 +244,7 @@ class Draft:
     def record_lines(self) -> str:
         """Return all that the map said, as lines for a model."""
         records = (
-            place_lines(self.places[:_SHOWN_PLACES], self.language),
+            place_lines(self.listed, self.language),
             route_lines(self.state.get("routes", []), self.language),
             weather_lines(one_a_city(self.state.get("weather", [])), self.language),
         )

@@ -16,7 +16,14 @@ from agent.evidence.mentions import without_branch
 from agent.evidence.types import Location, MapTask, Point, Route, TravelMode
 from agent.evidence.vocabulary import chinese_keyword, city_in_chinese
 from agent.mcp.amap.install import PROVIDER
-from agent.mcp.amap.records import AmapReader, PlaceHits, hit_of, interleaved, location_of
+from agent.mcp.amap.records import (
+    AmapReader,
+    PlaceHits,
+    RankedHit,
+    hit_of,
+    interleaved,
+    location_of,
+)
 from agent.mcp.amap.tools import RADIUS_M, ROUTE_TOOLS
 from agent.mcp.prefetch import ITSELF_M, Prefetch, one_line_of
 from agent.mcp.records import (
@@ -195,6 +202,10 @@ def _refused(place: str, code: str) -> ProviderRefused:
 _FITTING_AT_ONCE, _FITTING_ROUNDS = 4, 3
 """Look-ups at once for places that meet a question's demands, and how often."""
 _UNMET_ROUNDS = 3
+_A_PAGE = 20
+"""Hits that a search tells at most."""
+_NAMED = 3
+"""Hits that pages name which are looked up, one call each."""
 _AT_ITS_PLACE_M = 50
 """Within which a hit whose name has that of the centre in it is the centre."""
 
@@ -368,7 +379,8 @@ class AmapPrefetch(Prefetch):
         radius = self._result.radius_m if tool == "maps_around_search" else None
         for word, answered in zip(words, hits, strict=True):
             if answered is not None:
-                self._note_search(word, where, len(answered), radius)
+                is_cut = len(answered) >= _A_PAGE
+                self._note_search(word, where, len(answered), radius, is_cut=is_cut)
         return [answered or [] for answered in hits]
 
     async def _look_up(
@@ -378,7 +390,14 @@ class AmapPrefetch(Prefetch):
         ranked = interleaved(searches, words)
         if not ranked:
             raise self._refused("no results", "map_no_results")
-        # Behind the best ones come those whose names already tell that they suit.
+        names = {str(hit["id"]): [str(hit.get("name") or "")] for hit, _ in ranked}
+        named = self._named(names)
+        if self._options.pages:
+            await self._look_up_named([hit for hit in ranked if hit[0]["id"] in named])
+            return
+        # What the question names leads, then come the best ones; behind them those whose names
+        # already tell that they suit.
+        ranked.sort(key=lambda hit: hit[0]["id"] not in named)
         first, constraints = self._options.details, self._options.constraints
         suiting = [h for h in ranked[first:] if name_suits(str(h[0].get("name")), constraints)]
         ranked = [*ranked[:first], *suiting, *(h for h in ranked[first:] if h not in suiting)]
@@ -397,6 +416,13 @@ class AmapPrefetch(Prefetch):
         failures = [gap for gap in self._result.gaps if gap["code"] not in REMARKS]
         if self._result.rejected and not (self._result.places or failures):
             self._gap(self._refused("nothing usable", "map_no_results"))
+
+    async def _look_up_named(self, ranked: Sequence[RankedHit]) -> None:
+        """Look up hits that pages name, but those whose record is known."""
+        known = self._options.entered
+        new = [hit_of(*each) for each in ranked if f"{PROVIDER}:{each[0]['id']}" not in known]
+        self._result.hits = [hit for hit in new if not self._is_centre({**hit})]
+        await self._look_up_hits(min(_NAMED, self._call.left()), silently=True)
 
     async def _look_up_unmet(self, words: Sequence[str]) -> None:
         """Look up a hit of each keyword that no record is of yet: lunch beside two car parks."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.core.errors import ProviderRefused
-from agent.core.outside import finite, objects
+from agent.core.outside import finite, objects, whole_or_none
 from agent.core.strings import without_accents
 from agent.evidence.constraints import judged
 from agent.evidence.geo import location_in, metres_apart, parse_lnglat
@@ -19,8 +19,9 @@ from agent.texts import say
 
 log = logging.getLogger(__name__)
 _RADIUS_M = (100, 10_000)
-_ENTERED, _TRIED = 8, 60
-"""Places of a search that are entered, and of each kind that are held against demands before."""
+_ENTERED, _TRIED, _MOST_COUNTED = 8, 60, 300
+"""Places of a search that are entered, of each kind that are held against demands before, and that
+the server counts."""
 _AS_KNOWN, _FAMOUS = 0.1, 0.4
 """Of the geocoder's importance: how far below another as well known, from where on world-famous."""
 _TOO_WIDE = frozenset({"place=country", "place=state", "place=continent", "place=ocean"})
@@ -64,8 +65,9 @@ class OsmPrefetch(Prefetch):
         result = self._result
         where = {"location": spot.text, "radius_m": result.radius_m}
         reply = await self._call("osm_nearby", {**self._wanted(), **where})
-        rows = [row for row in objects(reply.get("places")) if not _is_spot(row, spot)]
-        self._note_kinds(rows, spot.name, result.radius_m)
+        found = objects(reply.get("places"))
+        rows = [row for row in found if not _is_spot(row, spot)]
+        self._note_kinds(reply, len(found) - len(rows), spot.name, result.radius_m)
         return [rows]
 
     async def _area(self) -> None:
@@ -75,9 +77,8 @@ class OsmPrefetch(Prefetch):
         if spot.row.get("tag") in _TOO_WIDE:
             raise self._refused(f"{spot.name}: too wide", "map_place_too_wide")
         reply = await self._call("osm_nearby", {**self._wanted(), "bbox": spot.row["bbox"]})
-        rows = objects(reply.get("places"))
-        self._note_kinds(rows, spot.name, None)
-        self._enter(rows)
+        self._note_kinds(reply, 0, spot.name, None)
+        self._enter(objects(reply.get("places")))
 
     async def _poi(self) -> None:
         name = self._place or next(iter(self._keywords()), None) or self._query
@@ -236,19 +237,28 @@ class OsmPrefetch(Prefetch):
         return {"language": self._language.split("-")[0]}
 
     def _wanted(self) -> dict[str, Any]:
-        most = {"limit": _TRIED} if self._options.constraints else {}
-        return {"kinds": "|".join(self._keywords() or [_SIGHTS]), **most}
+        return {"kinds": "|".join(self._keywords() or [_SIGHTS]), "limit": _TRIED}
 
     def _note_kinds(
-        self, rows: Sequence[Mapping[str, Any]], where: str, radius_m: int | None
+        self, reply: Mapping[str, Any], itself: int, where: str, radius_m: int | None
     ) -> None:
+        """Note how many of each kind there are, without the spot `itself` that they lie around."""
+        counts = reply.get("found")
+        known = counts if isinstance(counts, dict) else {}
         for word in self._keywords() or [_SIGHTS]:
-            hits = sum(word in (row.get("kinds") or []) for row in rows)
-            self._note_search(word, where, hits, radius_m)
+            told = sum(word in (row.get("kinds") or []) for row in objects(reply.get("places")))
+            hits = max(told, whole_or_none(known.get(word)) or 0)
+            hits = max(0, hits - itself)
+            self._note_search(word, where, hits, radius_m, is_cut=hits >= _MOST_COUNTED)
 
     def _enter(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Enter the best places of each kind: those first that are known to meet the demands."""
-        rows = self._by_demands(rows)
+        """Enter the best places of each kind: those first that are known to meet the demands.
+
+        And each that the question names; once pages were read, those that they name.
+        """
+        rows, pages = self._by_demands(rows), self._options.pages
+        names = {str(row.get("id")): _names_of(row) for row in rows if row.get("name")}
+        named = {id for id in self._named(names) if f"{PROVIDER}:{id}" not in self._options.entered}
         queues = [
             [row for row in rows if word in (row.get("kinds") or [])]
             for word in self._keywords() or [_SIGHTS]
@@ -261,8 +271,8 @@ class OsmPrefetch(Prefetch):
         if not ranked:
             raise self._refused("no results", "map_no_results")
         result = self._result
-        for row in ranked.values():
-            if len(result.places) < _ENTERED:
+        for id, row in ranked.items():
+            if id in named or (not pages and len(result.places) < _ENTERED):
                 self._reader.add_place(row, _kinds_of(row))
             else:
                 result.hits.append(self._hit(row, _kinds_of(row)))
@@ -283,6 +293,13 @@ class OsmPrefetch(Prefetch):
     def _hit(self, row: Mapping[str, Any], kinds: list[str]) -> MapHit:
         name, address = name_of(row, self._language), text_or_none(row.get("address"))
         return MapHit(id=str(row.get("id")), name=name, address=address, keywords=kinds)
+
+
+def _names_of(row: Mapping[str, Any]) -> list[str]:
+    """Return the names of a row, its own first."""
+    names = row.get("names")
+    others = names.values() if isinstance(names, dict) else ()
+    return [str(name) for name in dict.fromkeys([row.get("name"), *others]) if name]
 
 
 def _kinds_of(row: Mapping[str, Any]) -> list[str]:
@@ -320,9 +337,7 @@ def _parts(text: str) -> list[str]:
 
 def _bears(row: Mapping[str, Any], text: str) -> bool:
     """Return whether a text is a row's very name, with its town or street behind it or without."""
-    names = row.get("names")
-    known = {row.get("name"), *(names.values() if isinstance(names, dict) else ())}
-    return _parts(text)[0] in {_parts(name)[0] for name in known if isinstance(name, str)}
+    return _parts(text)[0] in {_parts(name)[0] for name in _names_of(row)}
 
 
 def _is_in(row: Mapping[str, Any], text: str) -> bool:

@@ -187,6 +187,10 @@ class OsmReader:
         english = text_or_none(names.get("en")) if isinstance(names, dict) else None
         if english and english != place["name"]:
             place["name_en"] = english
+        listed = [row.get("name"), *(names.values() if isinstance(names, dict) else ())]
+        others = {text_or_none(each) or "" for each in listed} - {"", name, english}
+        if others:
+            place["other_names"] = sorted(others)
         if phone := text_or_none(row.get("phone")):
             place["phone"] = phone
         if (access := row.get("wheelchair")) in ("no", "limited"):

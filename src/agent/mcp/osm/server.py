@@ -105,7 +105,8 @@ class OsmTools:
         found = await self._services.overpass(f"[out:json][timeout:12];{''.join(parts)}")
         places = [place for element in found if (place := _of_element(element, centre))]
         unique = {place["id"]: place for place in places}
-        return {"places": _best(unique.values(), kinds, limit)}
+        places, counts = _best(unique.values(), kinds, limit)
+        return {"places": places, "found": counts}
 
     async def _route(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         between = [part for part in str(asked.get("via") or "").split("|") if part.strip()]
@@ -343,21 +344,24 @@ def _part(kind: WantedKind, where: str) -> str:
 
 def _best(
     places: Iterable[dict[str, Any]], kinds: Mapping[str, WantedKind], limit: int
-) -> list[dict[str, Any]]:
+) -> tuple[list[dict[str, Any]], dict[str, int]]:
     """Return the places of each kind, near and well described ones first, with their kinds.
 
-    Those that are closed for good are left out.
+    And how many there are of each. Those that are closed for good are left out.
     """
     open_ = [place for place in places if "disused" not in place]
     ranked = sorted(open_, key=_rank)
     chosen: dict[str, dict[str, Any]] = {}
+    counts: dict[str, int] = {}
     for word, kind in kinds.items():
         ranks = [(rank, place) for place in ranked
                  if (rank := kind.rank(place["all_tags"])) is not None]  # fmt: skip
         best = [place for _, place in sorted(ranks, key=lambda each: each[0])]
+        counts[word] = len(best)
         for place in _nearest_first(best)[:limit]:
             chosen.setdefault(place["id"], {**place, "kinds": []})["kinds"].append(word)
-    return [{k: v for k, v in place.items() if k != "all_tags"} for place in chosen.values()]
+    told = [{k: v for k, v in place.items() if k != "all_tags"} for place in chosen.values()]
+    return told, counts
 
 
 def _nearest_first(places: list[dict[str, Any]]) -> list[dict[str, Any]]:

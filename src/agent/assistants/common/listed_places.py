@@ -1,0 +1,57 @@
+"""Choose which places a model is shown, and tell it of how many they are."""
+
+from collections.abc import Iterable, Sequence
+
+from agent.evidence.mentions import mentioned
+from agent.evidence.types import FoundPlaces, MapTask, Place, Source
+from agent.texts import Language, say
+
+MOST_LISTED = 20
+"""Places in a prompt, beside those that are named."""
+
+
+def said_by_pages(sources: Iterable[Source], findings: Sequence[str] = ()) -> str:
+    """Return what pages and own documents say, as far as a turn has read it."""
+    pages = (source for source in sources if source["kind"] != "place")
+    return "\n".join(
+        [*findings, *(text for one in pages for text in (one["title"], *one["quotes"]))]
+    )
+
+
+def listed_places(places: Sequence[Place], texts: str, *, most: int = MOST_LISTED) -> list[Place]:
+    """Return the best places, and those that texts name whatever their rank; in their order."""
+    if len(places) <= most:
+        return list(places)
+    named = mentioned(places, texts)
+    room = max(0, most - len(named))
+    others = [place["id"] for place in places if place["id"] not in named][:room]
+    shown = {*named, *others}
+    return [place for place in places if place["id"] in shown]
+
+
+def found_lines(searched: Iterable[MapTask], listed: Sequence[Place], language: Language) -> str:
+    """Return a line for each search of which not all places are listed, with how many there are.
+
+    A writer who sees one museum of 36 would call it the only one.
+    """
+    found = {(each["words"], each["where"]): each for task in searched
+             for each in task.get("found", [])}  # fmt: skip
+    words = [each["words"] for each in found.values()]
+    lines = list[str]()
+    for each in found.values():
+        own = [place for place in listed if each["words"] in place["keywords"]]
+        if words.count(each["words"]) > 1:
+            own = [place for place in own if _is_from(place, each)]
+        if own and len(own) < each["count"]:
+            key = "map.listed_of_more" if each["is_cut"] else "map.listed_of"
+            lines.append(
+                say(key, language, listed=len(own), count=each["count"], words=each["words"],
+                    where=each["where"])
+            )  # fmt: skip
+    return "\n".join(lines)
+
+
+def _is_from(place: Place, found: FoundPlaces) -> bool:
+    """Return whether a place lies where was searched, as far as its record tells."""
+    origins = [place["distance_from"], *(each["origin"] for each in place.get("further", []))]
+    return found["where"] in origins or not any(origins)

@@ -1,0 +1,177 @@
+"""Bring together, once web and map have answered, what each of them knows of a place.
+
+Places that a search of the map found and that pages name are entered whatever their rank; those
+that were looked up by name have their distance measured from where the question asks.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from langgraph.runtime import Runtime
+
+from agent.assistants.common.listed_places import said_by_pages
+from agent.assistants.common.previous import NO_PREVIOUS
+from agent.assistants.common.services import Services
+from agent.configuration import Configuration
+from agent.core.budget import Meter, Usage, add_usage, no_usage
+from agent.core.strings import letters_of
+from agent.evidence.geo import metres_apart
+from agent.evidence.mentions import source_ids
+from agent.evidence.types import Anchor, Distance, Place, Source
+from agent.mcp.new_records import place_quote, place_where
+from agent.mcp.records import is_named
+from agent.nodes.amap_research import KEYWORD_INTENTS, look_up_named
+from agent.state import (
+    AmapSearchState,
+    OverallState,
+    PlannedQuery,
+    Update,
+    extend,
+    reader_language,
+    replaced,
+)
+from agent.texts import Language
+
+_CALLS, _KEPT_CALLS = 3, 2
+"""Of the map for what pages name, for each query; and those that are left for another round."""
+_SAME_TOWN_M = 50_000
+"""Within which a place is far from another by so many metres, and not by a journey."""
+
+
+async def complete_places(
+    state: OverallState, runtime: Runtime[Configuration], services: Services
+) -> Update:
+    """Return what is new of the places: those that pages name, and distances as asked for."""
+    update = await _named_by_pages(state, runtime, services)
+    language = reader_language(state["turn"])
+    places = [*state.get("places", []), *update.get("places", [])]
+    sources = [*state.get("sources_gathered", []), *update.get("sources_gathered", [])]
+    asked = [place for place in places if _is_by_name(place, state.get("queries", []))]
+    origins = _origins(state)
+    measured = {
+        place["source"]: told for place in asked if (told := _measured(place, origins)) is not place
+    }
+    if not measured:
+        return update
+    return Update(
+        **{
+            **update,
+            "places": replaced([measured.get(place["source"], place) for place in places]),
+            "sources_gathered": replaced([_quoting(one, measured, language) for one in sources]),
+        }
+    )
+
+
+def with_update(state: OverallState, update: Update) -> OverallState:
+    """Return the state as it is after that."""
+    after = cast(dict[str, Any], {**state})
+    for key in ("places", "sources_gathered"):
+        if key in update:
+            after[key] = extend(after.get(key), cast(Mapping[str, Any], update)[key])
+    if "usage" in update:
+        after["usage"] = add_usage(state.get("usage"), update["usage"])
+    return cast(OverallState, after)
+
+
+def spent(update: Update, meter: Meter) -> Usage:
+    """Return what both have cost."""
+    return add_usage(update.get("usage"), meter.usage)
+
+
+async def _named_by_pages(
+    state: OverallState, runtime: Runtime[Configuration], services: Services
+) -> Update:
+    """Return the places of the searches of the map that pages name and nobody has looked up."""
+    configuration, turn = runtime.context or Configuration(), state["turn"]
+    gathered = state.get("sources_gathered", [])
+    pages = said_by_pages(gathered, state.get("web_research_result", []))
+    places, before = list(state.get("places", [])), state.get("usage") or no_usage()
+    new, sources, own = list[Place](), list[Source](), no_usage()
+    for number, query in enumerate(state.get("queries", []) if pages else []):
+        task, prefix = query["map"], f"a{number}-"
+        first = sum(source["id"].startswith(prefix) for source in gathered)
+        if not (task and first and task["intent"] in KEYWORD_INTENTS):
+            continue
+        left = configuration.max_map_calls - before["map_calls"] - own["map_calls"] - _KEPT_CALLS
+        branch = AmapSearchState(
+            search_query=query["query"], id=str(number), task=task, turn=turn,
+            spent=add_usage(before, own), map_calls=max(0, min(_CALLS, left)),
+            known=_known_then(state, query),
+        )  # fmt: skip
+        entered = frozenset(place["id"] for place in [*places, *new])
+        result, usage = await look_up_named(
+            branch, runtime, services, pages=pages, entered=entered, first=first
+        )
+        new, sources = [*new, *result.places], [*sources, *result.sources]
+        own = add_usage(own, usage)
+    if not new and own == no_usage():
+        return Update()
+    return Update(places=new, sources_gathered=sources, usage=own)
+
+
+def _known_then(state: OverallState, query: PlannedQuery) -> list[Place]:
+    """Return the places that were known when a query was asked: the same calls are made again."""
+    earlier = {
+        f"a{number}"
+        for number, each in enumerate(state.get("queries", []))
+        if each["round"] < query["round"]
+    }
+    places = [
+        place for place in state.get("places", []) if place["source"].partition("-")[0] in earlier
+    ]
+    return [*places, *(state.get("previous") or NO_PREVIOUS)["places"]]
+
+
+def _is_by_name(place: Place, queries: Sequence[PlannedQuery]) -> bool:
+    """Return whether a place was looked up by its name, not found around somewhere."""
+    branches = {id.partition("-")[0] for id in source_ids(place)}
+    tasks = (query["map"] for number, query in enumerate(queries) if f"a{number}" in branches)
+    by_name = any(task["intent"] == "poi" for task in tasks if task)
+    return by_name or any(is_named(place, word) for word in place["keywords"])
+
+
+def _origins(state: OverallState) -> list[Anchor]:
+    """Return what was searched around: first what the question names, then in its order."""
+    question = letters_of(state["turn"]["question"])
+
+    def is_unnamed(anchor: Anchor) -> bool:
+        names = (anchor["name"], anchor.get("name_en", ""))
+        return not any(own in question for name in names if (own := letters_of(name)))
+
+    return sorted(state.get("anchors", []), key=is_unnamed)
+
+
+def _measured(place: Place, origins: Sequence[Anchor]) -> Place:
+    """Return a place with how far it is from the first of the origins that is in its town."""
+    far = ((metres_apart(place["wgs84"], each["wgs84"]), each) for each in origins)
+    near = next(((metres, each) for metres, each in far if metres <= _SAME_TOWN_M), None)
+    if (
+        near is None
+        or near[1]["name"] == place["distance_from"]
+        or is_named(place, near[1]["name"])
+    ):
+        return place
+    metres, origin = near
+    told = {key: value for key, value in place.items() if key not in _OF_THE_WAY}
+    told |= {"distance_m": round(metres), "distance_from": origin["name"]}
+    if english := origin.get("name_en"):
+        told["distance_from_en"] = english
+    if (before := place["distance_from"]) and place["distance_m"] is not None:
+        own = Distance(origin=before, metres=place["distance_m"])
+        further = [each for each in place.get("further", []) if each["origin"] != origin["name"]]
+        told["further"] = [own, *further]
+    return cast(Place, told)
+
+
+_OF_THE_WAY = frozenset({"walk_m", "walk_s", "distance_from_en"})
+
+
+def _quoting(source: Source, measured: dict[str, Place], language: Language) -> Source:
+    """Return a source with what its place's record says now."""
+    place = measured.get(source["id"])
+    if place is None:
+        return source
+    told = Source(**{**source, "quotes": [place_quote(place, language)]})
+    if where := place_where(place, language):
+        told["where"] = where
+    return told

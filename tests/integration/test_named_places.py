@@ -1,0 +1,121 @@
+"""What a page names and the map found is listed whatever its rank; distances are as asked for."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+
+from agent.graph import build_graph
+from agent.sample.model.request import GroundedSentence, GroundingPage, ModelReply
+from tests.integration.test_question_kept import ENOUGH, Spoken, plan
+from tests.integration.test_second_map_server import STATION, osm_world
+from tests.support.lab import Lab, laboratory
+from tests.support.osm_service import own_elements
+
+AROUND = {"intent": "nearby", "place": STATION, "keywords": ["museum"], "country": "de"}
+NEAREST = 8
+"""Places of a search that are listed by their rank."""
+
+
+def museum(number: int, **tags: str) -> dict[str, Any]:
+    at = {"lat": 52.5210 + 0.0004 * number, "lon": 13.406}
+    own = {"tourism": "museum", "name": f"Sammlung {number}", "opening_hours": "Mo-Su 10:00-18:00"}
+    return {"type": "node", "id": 9000 + number, **at, "tags": {**own, **tags}}
+
+
+def town() -> list[dict[str, Any]]:
+    """Return thirty museums on one line away from the station; the last has three names."""
+    last = museum(
+        30, **{"name": "Haus der Gewässer", "name:en": "House of Waters", "name:zh": "水之家"},
+        opening_hours="Tu-Su 10:00-18:00",
+    )  # fmt: skip
+    return [*own_elements(), *(museum(number) for number in range(1, 30)), last]
+
+
+def page(text: str) -> ModelReply:
+    source = GroundingPage(uri="https://seestadt.example/museums", title="Museums of Seestadt")
+    return ModelReply(grounded=(GroundedSentence(text, (source,)),), queries=("museums",))
+
+
+@asynccontextmanager
+async def asked(
+    question: str, *, web: str = "", **replies: list[ModelReply]
+) -> AsyncIterator[tuple[dict[str, Any], Spoken]]:
+    """Ask before thirty museums; yield the state and the model."""
+    async with laboratory() as lab, osm_world(town()) as world:
+        services = replace(lab.services, maps=world.maps)
+        lab = Lab(services, build_graph(lambda: services).compile(checkpointer=InMemorySaver()))
+        told = {"web_research": [page(web)]} if web else {}
+        query = {"query": "museums in Seestadt", "map": AROUND, "web": bool(web)}
+        first = {"generate_query": [plan(query)]}
+        lab.gemini.llm = llm = Spoken(**{**first, **told, **replies})
+        state = await lab.ask(question)
+        overpass = len(world.lab.asked("/overpass"))
+        assert overpass == 1, "what a page names costs no further search"
+        yield state, llm
+
+
+def listed(llm: Spoken, task: str) -> str:
+    prompt = llm.prompts(task)[-1]
+    return prompt.partition("<places>")[2].partition("</places>")[0]
+
+
+QUESTION = f"Which museum near {STATION} shall I see on Monday?"
+
+
+@pytest.mark.parametrize("name", ["Haus der Gewasser", "House of Waters", "水之家"])
+async def test_what_a_page_names_is_listed_whatever_its_rank(name: str) -> None:
+    web = f"Many visit {name} first." if name.isascii() else f"推荐：{name}，很有名。"
+    async with asked(QUESTION, web=web) as (state, llm):
+        [named] = [place for place in state["places"] if place["id"] == "osm:node/9030"]
+        assert named["distance_from"] == STATION
+        assert named["source"] in {source["id"] for source in state["sources_gathered"]}
+        for task in ("reflection", "answer"):
+            assert f"[^{named['source']}]" in listed(llm, task)
+
+
+async def test_what_the_question_names_is_listed_whatever_its_rank() -> None:
+    async with asked(f"Is the House of Waters near {STATION} open on Monday?") as (state, _):
+        assert "osm:node/9030" in {place["id"] for place in state["places"]}
+
+
+async def test_of_what_nobody_names_the_nearest_are_listed_with_how_many_there_are() -> None:
+    async with asked(QUESTION, web="Museums here are many.") as (state, llm):
+        assert len(state["places"]) == NEAREST
+        assert f"{NEAREST} of 3" in listed(llm, "answer").splitlines()[1]
+        assert len({source["id"] for source in state["sources_gathered"]}) == len(
+            state["sources_gathered"]
+        )
+
+
+async def test_what_is_looked_up_by_name_has_its_distance_from_where_the_question_asks() -> None:
+    by_name = {"intent": "poi", "place": "House of Waters", "country": "de"}
+    follow_up = {"query": "House of Waters hours", "map": by_name, "web": False}
+    more = ModelReply(
+        json={"is_sufficient": False, "knowledge_gap": "hours", "follow_up_queries": [follow_up]}
+    )
+    async with asked(QUESTION, reflection=[more, ENOUGH]) as (state, llm):
+        [named] = [place for place in state["places"] if place["id"] == "osm:node/9030"]
+        assert (named["distance_from"], named["distance_m"]) == (STATION, 1334)
+        [source] = [s for s in state["sources_gathered"] if s["id"] == named["source"]]
+        assert f"{STATION}" in source["quotes"][0]
+        assert f"1.3 km from {STATION}" in listed(llm, "answer")
+
+
+async def test_amap_s_hits_that_a_page_names_are_looked_up_one_call_each() -> None:
+    restaurants = {"intent": "nearby", "place": "王府井", "keywords": ["餐厅"], "radius_m": 3000}
+    query = {"query": "王府井 餐厅", "map": restaurants, "web": True}
+    states = list[dict[str, Any]]()
+    for told in ("王府井的馆子很多。", "最有名的是大董烤鸭店，别的也多。"):
+        async with laboratory() as lab:
+            replies = {"generate_query": [plan(query)], "web_research": [page(told)]}
+            lab.gemini.llm = llm = Spoken(**replies)
+            states.append(await lab.ask("王府井附近吃什么好"))
+    names = [[place["name"] for place in state["places"]] for state in states]
+    [last] = {*names[1]} - {*names[0]}
+    assert last.startswith("大董烤鸭店")
+    assert last in listed(llm, "answer")
+    assert states[1]["usage"]["map_calls"] == states[0]["usage"]["map_calls"] + 1

@@ -1,0 +1,67 @@
+"""Which places a writer sees, and of how many it is told."""
+
+from agent.assistants.common.listed_places import MOST_LISTED, found_lines, listed_places
+from agent.evidence.mentions import mentioned, named_in
+from agent.evidence.types import FoundPlaces, MapTask, Place
+from agent.mcp.new_records import new_place
+
+
+def place(number: int, **more: object) -> Place:
+    known = new_place(
+        id=f"osm:node/{number}", name=f"Sammlung {number}", url="https://example.org",
+        location={"lng": 13.4, "lat": 52.5, "crs": "WGS-84"},
+    )  # fmt: skip
+    return Place(**{**known, "keywords": ["museum"], "distance_from": "Kamppi", **more})  # type: ignore[typeddict-item]
+
+
+MANY = [place(number) for number in range(30)]
+
+
+def task(*found: FoundPlaces) -> MapTask:
+    return MapTask(intent="nearby", found=list(found))
+
+
+def test_of_many_places_the_best_are_listed_and_those_that_are_named() -> None:
+    shown = [each["id"] for each in listed_places(MANY, "Visit Sammlung 27 or Sammlung 3.")]
+    assert len(shown) == MOST_LISTED
+    assert shown == [f"osm:node/{number}" for number in (*range(19), 27)]
+    assert listed_places(MANY[:5], "") == MANY[:5]
+
+
+def test_all_that_is_named_is_listed_also_where_it_is_much() -> None:
+    text = ", ".join(f"Sammlung {number}" for number in range(5, 30))
+    assert len(listed_places(MANY, text)) == 25
+
+
+def test_the_writer_is_told_of_how_many_the_listed_places_are_some() -> None:
+    museums = FoundPlaces(words="museum", where="Kamppi", count=36, is_cut=False)
+    whole = FoundPlaces(words="park", where="Kamppi", count=0, is_cut=False)
+    again = [task(museums), task(museums, whole)]
+    assert (
+        found_lines(again, MANY[:8], "en") == "8 of 36 that the map has are listed: museum, Kamppi"
+    )
+    assert "至少有 36 处，列出 8 处" in found_lines(
+        [task({**museums, "is_cut": True})], MANY[:8], "zh"
+    )
+    assert found_lines([task({**museums, "count": 8})], MANY[:8], "en") == ""
+
+
+def test_of_a_kind_that_was_searched_at_two_places_each_counts_its_own() -> None:
+    two = [FoundPlaces(words="museum", where=where, count=9, is_cut=False)
+           for where in ("Kamppi", "Hakaniemi")]  # fmt: skip
+    places = [*MANY[:3], place(40, distance_from="Hakaniemi")]
+    lines = found_lines([task(*two)], places, "en").splitlines()
+    assert [line.partition(" ")[0] for line in lines] == ["3", "1"]
+
+
+def test_a_place_is_named_by_any_name_of_its_record() -> None:
+    water = place(1, name="水之家 (Haus der Gewässer)", other_names=["Haus der Gewässer"])
+    assert mentioned([water], "We went to the Haus der Gewasser.")
+    assert mentioned([water], "推荐水之家，很有名")
+    assert not mentioned([water], "We went to the Haus.")
+
+
+def test_of_branches_of_one_name_the_first_is_named() -> None:
+    names = {"a": ["Espresso House"], "b": ["Espresso House"], "c": ["Kaffa", "卡法"], "d": ["Ö"]}
+    assert named_in(names, "An espresso house, 卡法咖啡馆里的卡法，以及别的") == ["a"]
+    assert named_in(names, "卡法, Espresso House") == ["a", "c"]
