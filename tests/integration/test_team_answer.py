@@ -96,6 +96,30 @@ async def test_no_answer_is_an_honest_result_that_says_what_was_tried(
     assert (kept["final_answer"], kept["answered"], kept["verified"]) == ("", False, False)
 
 
+async def test_not_found_counts_once_its_verifier_names_a_page_near_to_the_question() -> None:
+    """A weak one gives up without a look: it is shown where to look, within its own turn."""
+
+    def gives_up(turn: ModelTurn) -> ModelReply:
+        told = " ".join(result.text for result in turn.tool_results)
+        if "s0-0" in told and "looked_at" in told:
+            return gives()(turn)
+        return gives(outcome="not_found", answer="", evidence=[], explanation="查不到。",
+                     looked_at=[])(turn)  # fmt: skip
+
+    async with team_laboratory(Team(team_verifier=gives_up)) as lab:
+        state = await lab.ask(ZH)
+    assert (state["final_answer"], state["verified"]) == ("1987年", True)
+
+
+async def test_not_found_with_the_pages_that_were_read_for_it_is_asked_about_no_more() -> None:
+    nothing = gives(outcome="not_found", answer="", evidence=[], explanation="这页没有写。",
+                    looked_at=["s0-0"])  # fmt: skip
+    async with team_laboratory(Team(team_verifier=nothing)) as lab:
+        state = await lab.ask(ZH)
+        asked = len(lab.llm.asked("team_verifier"))
+    assert (state["final_answer"], asked) == ("", 1)
+
+
 async def test_a_denied_premise_is_a_sentence_and_keeps_its_punctuation() -> None:
     denial = "该桥1987年通车，不是1990年"
     denies = gives(outcome="premise_false", answer=denial)

@@ -411,6 +411,18 @@ def test_the_headline_and_what_was_tried_do_nothing_but_show_their_words() -> No
     assert tried([], "zh") == "没有进行过任何搜索或计算。"
 
 
+def test_what_was_opened_is_told_by_its_title_and_never_by_an_id_or_a_tool() -> None:
+    pages = [Source(**{**source("s0-1"), "title": "The bridge"})]
+    pool = [
+        evidence("s0", kind="page", asked="s0-1 year"),
+        evidence("s1", kind="page", asked="s9-9"),
+        evidence("s2", kind="page", asked="https://bridge.example/ year"),
+        evidence("s3", kind="documents", asked="list_documents"),
+    ]
+    told = tried(pool, "en", pages).splitlines()[1:]
+    assert [line.partition(":")[2].strip()[:12] for line in told] == ["The bridge", "bridge.examp"]
+
+
 def test_a_program_cannot_leave_its_fence() -> None:
     section = calculation_section(["c0"], [evidence("c0", asked="print('```')\n# x")], "en")
     assert section.count("````") == 2

@@ -427,7 +427,8 @@ class Toolbox:
         )  # fmt: skip
         wanted = [wanted_page(outcome.call) for outcome in outcomes]
         for outcome, each in zip(outcomes, wanted, strict=True):
-            self.tell("reading", outcome.id, each.looking_for or each.page, count=1)
+            name = sources[each.page]["title"] if each.page in sources else each.page
+            self.tell("reading", outcome.id, each.looking_for or name, count=1)
         pages = await reading.open_all(
             wanted, left=self.policy.reads, tokens=self.policy.page_tokens
         )

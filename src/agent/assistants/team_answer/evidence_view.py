@@ -18,6 +18,8 @@ from agent.knowledge.ranking import Bm25, best_first
 from agent.prompts import Raw, fence
 from agent.texts import Language
 
+_NEAREST = 2
+"""Sources that must have been read where the answer is said to be nowhere."""
 _PIECE, _OF_LOOKUPS = 240, 3
 """Characters of a piece of a page; the share of calculations and records in the tokens."""
 
@@ -53,6 +55,14 @@ def evidence_view(state: TeamState, tokens: int, *, besides: Collection[str] = (
     sources = [s for s in known_sources(state) if s["kind"] in ("page", "document")]
     shown = [source for source in sources if source["id"] not in besides]
     return Raw("\n".join([*lines, *_passages(shown, "\n".join(looked_for(state)), tokens - used)]))
+
+
+def nearest_sources(state: TeamState) -> list[str]:
+    """Return the ids of the sources whose passages share most with what is asked, best first."""
+    asked = f"{state['turn']['question']} {state['analysis']['asked']}"
+    pieces = [(s["id"], piece) for s in known_sources(state) for piece in _pieces(s["quotes"])]
+    ranked = best_first(Bm25([piece for _, piece in pieces]).scores(asked))
+    return list(dict.fromkeys(pieces[at][0] for at, score in ranked if score > 0))[:_NEAREST]
 
 
 def _record_lines(state: TeamState) -> Iterator[str]:

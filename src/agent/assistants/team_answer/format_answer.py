@@ -8,12 +8,14 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, cast
+from urllib.parse import urlsplit
 
 from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
 from agent.assistants.common.claims import Checked
+from agent.assistants.common.document_tools import LIST_DOCUMENTS
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.gaps import ask_or_gap
 from agent.assistants.common.services import GetServices, Services
@@ -30,7 +32,7 @@ from agent.assistants.team_answer.answer_form import (
     with_unit,
 )
 from agent.assistants.team_answer.documents import page_texts, with_documents
-from agent.assistants.team_answer.evidence_view import lookups
+from agent.assistants.team_answer.evidence_view import known_sources, lookups
 from agent.assistants.team_answer.state import (
     AnswerOutcome,
     ChatTurn,
@@ -56,7 +58,7 @@ from agent.evidence.claims.formulas import grouped, is_sum, written_sum
 from agent.evidence.markdown import fenced
 from agent.evidence.queries import clean_text
 from agent.evidence.records import owners
-from agent.evidence.types import Gap
+from agent.evidence.types import Gap, Source
 from agent.mcp.servers import map_of_tool
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import task_prompt
@@ -79,12 +81,16 @@ def headline(answer: str, outcome: AnswerOutcome, language: Language) -> str:
     return say(f"team_answer.answer.{key}", language, text=inert(answer).replace("*", "\\*"))
 
 
-def tried(pool: Sequence[ToolEvidence], language: Language) -> str:
-    """Return what was looked up and calculated for nothing, each once."""
+def tried(pool: Sequence[ToolEvidence], language: Language, sources: Iterable[Source] = ()) -> str:
+    """Return what was looked up and calculated for nothing, each once.
+
+    Of `sources` pages are told by their titles: a model opens them by ids that mean nothing here.
+    """
+    titles = {source[key]: source["title"] for source in sources for key in ("id", "url")}
     lines: dict[str, None] = {}
     for evidence in pool:
-        if not evidence["cached"]:
-            lines[_try(evidence, language)] = None
+        if not evidence["cached"] and (words := _plain_words(evidence, titles)):
+            lines[_try(evidence, words, language)] = None
     if not lines:
         return say("team_answer.answer.tried_nothing", language)
     listed = list(lines)[:_SHOWN_TRIES]
@@ -93,17 +99,29 @@ def tried(pool: Sequence[ToolEvidence], language: Language) -> str:
     return "\n".join([say("team_answer.answer.tried", language), *listed])
 
 
-def _try(evidence: ToolEvidence, language: Language) -> str:
+def _try(evidence: ToolEvidence, words: str, language: Language) -> str:
     kind = say(f"team_answer.answer.kind_{evidence['kind']}", language)
     failed = say("team_answer.answer.failed", language) if evidence["failed"] else ""
-    return f"- {kind}{inert(_plain_words(evidence)[:120])}{failed}"
+    return f"- {kind}{inert(words[:120])}{failed}"
 
 
-def _plain_words(evidence: ToolEvidence) -> str:
-    """Return what was asked, of a map's tool its arguments' values alone."""
-    if evidence["kind"] != "map":
-        return evidence["asked"]
-    return ", ".join(map_arguments(evidence["asked"]).values())
+def _plain_words(evidence: ToolEvidence, titles: Mapping[str, str]) -> str:
+    """Return what was asked, of a map's tool its arguments' values alone; empty for a list."""
+    asked = evidence["asked"]
+    if evidence["kind"] == "map":
+        return ", ".join(map_arguments(asked).values())
+    if evidence["kind"] == "page":
+        page, _, wanted = asked.partition(" ")
+        # Of an address its host alone: no foreign link stands in an answer.
+        return titles.get(page) or " ".join(filter(None, (_host(page), wanted)))
+    return "" if asked == LIST_DOCUMENTS else asked
+
+
+def _host(address: str) -> str:
+    try:
+        return urlsplit(address).hostname or ""
+    except ValueError:
+        return ""
 
 
 def map_section(used: Sequence[ToolEvidence], names: Mapping[str, str], language: Language) -> str:
@@ -374,7 +392,7 @@ def _uncited_gap(state: TeamState, explanation: str) -> str:
 def _sections(draft: Draft, state: TeamState, answer: str) -> list[str]:
     """Return the calculations and measurements an answer rests on; without one, what was tried."""
     if not answer:
-        return [tried(state.get("evidence_pool", []), draft.language)]
+        return [tried(state.get("evidence_pool", []), draft.language, known_sources(state))]
     names = set(state.get("answer_evidence", []))
     used = [each for each in lookups(state) if each["id"] in names]
     measured = [each for each in used if each["kind"] == "map"]

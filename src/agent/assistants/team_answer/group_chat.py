@@ -55,7 +55,7 @@ from agent.assistants.team_answer.verdict import (
     without_signals,
     without_verdict,
 )
-from agent.assistants.team_answer.verified import defect_of, worked_out
+from agent.assistants.team_answer.verified import defect_of, unread_nearest, worked_out
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, BudgetExceeded, ConfigurationError, MalformedReply
@@ -305,11 +305,17 @@ class _Step:
         pool = [*(self.state.get("evidence_pool") or []), *summed]
         state = cast(TeamState, {**self.state, "evidence_pool": pool})
         synthesized = settled(given.settled, state)
+        if synthesized.outcome == "not_found" and not synthesized.unsupported:
+            return "not_found" if unread_nearest(given, state) else ""
         return "unsupported" if synthesized.unsupported else defect_of(synthesized, given, state)
 
     def _remind(self, message: AIMessage, key: str) -> TeamUpdate:
         """Return the verifier's words with the reminder that it goes on with."""
-        words = say(f"team_answer.remind_{key}", self._language)
+        given = given_verdict(message)
+        ids = unread_nearest(given, self.state) if given and key == "not_found" else []
+        words = say(
+            f"team_answer.remind_{key}", self._language, **({"ids": " ".join(ids)} if ids else {})
+        )
         answers: list[AnyMessage] = [
             ToolMessage(words, tool_call_id=call["id"] or "", name=VERDICT)
             for call in message.tool_calls

@@ -47,9 +47,9 @@ class SynthesizedAnswer:
 def settled(reply: Settled, state: TeamState) -> SynthesizedAnswer:
     """Return a model's answer as far as pages, places or lookups of this turn bear it."""
     explanation = without_signals(reply.explanation)
-    ids, unknown = issued_ids([*reply.evidence, *_marker_ids(reply.answer)], state)
+    ids, unknown = issued_ids([*reply.evidence, *marker_ids(reply.answer)], state)
     # Unknown markers of the explanation are removed and counted where it is cited.
-    evidence = dict.fromkeys([*ids, *issued_ids(_marker_ids(explanation), state)[0]])
+    evidence = dict.fromkeys([*ids, *issued_ids(marker_ids(explanation), state)[0]])
     answer = clean_text(MARKER.sub("", without_signals(reply.answer)), _MAX_ANSWER)
     idle = idle_calculations(answer, evidence, lookups(state))
     evidence = dict.fromkeys(name for name in evidence if name not in idle)
@@ -108,7 +108,7 @@ def _without(idle: Collection[str], explanation: str) -> str:
     """Return an explanation without the sentences that rest on idle calculations alone."""
     kept = explanation
     for begin, end in sentence_spans(explanation):
-        names = [*named_ids(_marker_ids(explanation[begin:end]))]
+        names = [*named_ids(marker_ids(explanation[begin:end]))]
         if names and all(name in idle for name in names):
             kept = kept.replace(explanation[begin:end], "", 1).strip()
     return kept
@@ -138,7 +138,8 @@ def named_ids(texts: Iterable[str]) -> Iterator[str]:
     return (name for text in texts for name in _ID.findall(text.lower()))
 
 
-def _marker_ids(text: str) -> list[str]:
+def marker_ids(text: str) -> list[str]:
+    """Return what stands in the markers of a text, several of one marker in one."""
     return [match[1] for match in _BRACKET.finditer(text)]
 
 

@@ -80,7 +80,8 @@ class GivenVerdict(BaseModel):
         "", description="What would show the answer wrong: another figure, a correction, a namesake"
     )
     looked_at: _Texts = Field(
-        default_factory=list, description="Ids where you looked for that: s3-0, s3, a1, c0"
+        default_factory=list,
+        description="Ids where you looked for that, or for an answer not found: s3-0, a1, c0",
     )
     quotes: _Texts = Field(
         default_factory=list,

@@ -10,8 +10,13 @@ from decimal import Decimal
 from agent.assistants.common.claims import ClaimCheck
 from agent.assistants.common.tool_results import rounded
 from agent.assistants.team_answer.answer_form import same_answer
-from agent.assistants.team_answer.evidence_view import known_sources, lookups
-from agent.assistants.team_answer.settlement import SynthesizedAnswer, named_ids
+from agent.assistants.team_answer.evidence_view import known_sources, lookups, nearest_sources
+from agent.assistants.team_answer.settlement import (
+    SynthesizedAnswer,
+    issued_ids,
+    marker_ids,
+    named_ids,
+)
 from agent.assistants.team_answer.state import ChatTurn, TeamState
 from agent.assistants.team_answer.verdict import GivenVerdict, says_not_found, says_premise_false
 from agent.evidence.claims.formulas import forms_of, is_plain, is_sum, terms_of, value_of
@@ -73,6 +78,16 @@ def defect_of(claim: SynthesizedAnswer, given: GivenVerdict | None, state: TeamS
     if given is None:
         return "refutation"
     return _unproved(claim, given, state) or _unrefuted(claim, given, state)
+
+
+def unread_nearest(given: GivenVerdict, state: TeamState) -> list[str]:
+    """Return the sources nearest to the question where a verdict of not found names none of them.
+
+    Who says that the answer stands nowhere has to say where it was looked for.
+    """
+    told = [*given.looked_at, *given.evidence, *marker_ids(given.explanation)]
+    nearest = nearest_sources(state)
+    return nearest if set(nearest).isdisjoint(issued_ids(told, state)[0]) else []
 
 
 def _unproved(claim: SynthesizedAnswer, given: GivenVerdict, state: TeamState) -> str:
