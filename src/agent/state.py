@@ -485,15 +485,9 @@ def new_turn() -> Update:
     """Empty everything that belongs to the previous question."""
     own = ("search_query", "web_research_result", "amap_research_result", "anchors",
            "map_searched", "search_entry_points", "is_sufficient", "needs", "outing")  # fmt: skip
-    empty: dict[str, Any] = {
-        **NOTHING_GATHERED,
-        **dict.fromkeys(own),
-        "query_list": [],
-        **dict.fromkeys(("research_loop_count", "number_of_ran_queries"), 0),
-        "knowledge_gap": "",
-        "follow_up_queries": [],
-        "next_questions": [],
-    }
+    empty: dict[str, Any] = {**NOTHING_GATHERED, **dict.fromkeys(own), "knowledge_gap": ""}
+    empty |= {"query_list": [], "follow_up_queries": [], "next_questions": []}
+    empty |= {"research_loop_count": 0, "number_of_ran_queries": 0}
     return cast(Update, empty)
 
 
@@ -564,9 +558,11 @@ class PlannedDay(BaseModel):
     back_by: str | None = Field(None, description="half a day 14:00, afternoon 18:00, night 22:00")
     stops: int | None = Field(None, description="named meals apart")
     on_foot: bool = False
-    order: list[str] = Field(default_factory=list, description="kinds, names, lunch, dinner")
-    meals: list[str] = Field(default_factory=list, description="lunch, dinner")
-    changes: list[PlannedChange] = Field(default_factory=list)
+    little_walking: bool = False
+    sets_out: bool = Field(False, description="begins is leaving home")
+    order: list[str] = Field([], description="kinds, names, lunch, dinner")
+    meals: list[str] = Field([], description="lunch, dinner")
+    changes: list[PlannedChange] = []
 
 
 Names = Annotated[

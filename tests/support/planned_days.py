@@ -1,6 +1,7 @@
 """Days over invented places, planned by the node and changed as a model reads the words."""
 
 import asyncio
+from collections.abc import Sequence
 from datetime import datetime
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +13,7 @@ from agent.core.budget import Budgets
 from agent.evidence.outing.text import outing_section
 from agent.evidence.types import Outing, Place, Point
 from agent.evidence.zones import CHINA
+from agent.mcp.records import MapResult
 from agent.nodes.plan_outing import plan_outing
 from agent.state import Previous, SearchQueryList, Turn
 from tests.unit.export_samples import place as sample_place
@@ -31,7 +33,16 @@ def spot(number: int, name: str, kind: str = "博物馆", **more: Any) -> Place:
 
 
 class _NoWays:
-    """A map that measures nothing: all ways are estimates."""
+    """A map that measures nothing, so that all ways are estimates, and knows a few by name."""
+
+    def __init__(self, known: Sequence[Place]) -> None:
+        self._known = known
+
+    def of(self, _: str) -> "_NoWays":
+        return self
+
+    async def map_result(self, task: Any, *_: Any, **__: Any) -> MapResult:
+        return MapResult(places=[p for p in self._known if task["place"] in p["name"]])
 
     async def walks(self, *_: Any, **__: Any) -> dict[tuple[int, int], Any]:
         return {}
@@ -46,9 +57,11 @@ class _NoWays:
 class Days:
     """One conversation about a day: the first words plan it, what follows changes it."""
 
-    def __init__(self, language: str = "zh") -> None:
+    def __init__(self, language: Any = "zh") -> None:
         self.language, self.previous = language, NO_PREVIOUS
         self.gaps: list[Any] = []
+        self.on_map: list[Place] = []
+        """Places that the map finds by their names."""
 
     def ask(self, words: str, found: list[Place], *, near: Any = None, **reply: Any) -> Outing:
         """The day that comes of these words, as a model has read them (`reply`)."""
@@ -71,7 +84,9 @@ class Days:
             "turn": turn, "places": found, "previous": self.previous,
             "query_list": queries, "messages": [],
         }  # fmt: skip
-        services: Any = SimpleNamespace(now=lambda: NOW, budgets=Budgets(), maps=_NoWays())
+        services: Any = SimpleNamespace(
+            now=lambda: NOW, budgets=Budgets(), maps=_NoWays(self.on_map)
+        )
         runtime: Any = SimpleNamespace(context=None, stream_writer=lambda _: None)
         update = asyncio.run(plan_outing(state, runtime, get_services=lambda: services))
         outing, self.gaps = update["outing"], update["gaps"]

@@ -144,13 +144,11 @@ def test_a_day_is_within_its_hours_and_has_its_lunch(wish: Any, first: str, last
     assert {"自然博物馆", "中山公园", "海洋馆", "李家烤鸭"} == {*stops(day)}
 
 
-def test_a_restaurant_without_a_meal_in_these_hours_is_told_so_and_not_by_its_hours() -> None:
-    day = Days().ask(
-        "下午两点到五点，去李家烤鸭和自然博物馆", [{**DUCK, "open_time": None}, MUSEUM],  # type: ignore[list-item]
-        outing={"begins": "14:00", "back_by": "17:00"},
-    )  # fmt: skip
-    assert reasons(day) == {"李家烤鸭": "meals"}
-    assert say("outing.left_out.meals", "zh") in told(day)
+def test_a_restaurant_that_is_named_is_had_beside_the_usual_hours_and_another_is_not() -> None:
+    words, hours = "下午两点到五点，去李家烤鸭和自然博物馆", {"begins": "14:00", "back_by": "17:00"}
+    day = Days().ask(words, [NOODLES, {**DUCK, "open_time": None}, MUSEUM], outing=hours)  # type: ignore[list-item]
+    assert stops(day) == ["李家烤鸭", "自然博物馆"]
+    assert day["left_out"] == []
 
 
 def test_on_a_rainy_day_one_is_indoors() -> None:
@@ -304,13 +302,17 @@ def test_a_day_is_told_in_its_reader_s_language() -> None:
 
 
 def test_a_meal_in_an_order_comes_when_it_is_time_for_it() -> None:
-    """From noon on, there is no lunch any more behind two museums of two hours each."""
+    """From noon on, it is no lunch any more behind two museums of two hours each."""
     day = Days("en").ask(
         "from noon: a museum, another museum, lunch", [MUSEUM, spot(6, "美术馆"), NOODLES],
         outing={"order": ["museum", "museum", "lunch"], "begins": "12:00", "back_by": "17:30"},
     )  # fmt: skip
-    assert day["stops"][0].get("meal") == "lunch"
-    assert len(stops(day)) == 3
+    _, lunch, second = day["stops"]
+    assert lunch.get("meal") == "lunch"
+    told_why = say(
+        "outing.reordered.until", "en", first=lunch["name"], second=second["name"], time="15:30"
+    )
+    assert told_why in told(day, "en")
     assert "lacks" not in day
 
 

@@ -44,7 +44,8 @@ def test_a_place_that_closes_early_comes_first():
 def test_each_visit_stands_where_the_given_order_has_its_kind():
     cafe = Visit(45, (Window(0, 24 * 60),), is_break=True)
     sights, cafes = [open_all_day(worth=9)] * 2, [cafe] * 3
-    ordered = replace(day([*sights, *cafes]), most=3, positions=(2, 2, 5, 5, 5))
+    visits = [*(replace(one, turns=2) for one in sights), *(replace(one, turns=5) for one in cafes)]
+    ordered = day(visits)
     first, middle, last = visits_of(best_plan(ordered))
     assert middle in (0, 1)
     assert {first, last} <= {2, 3, 4}
@@ -108,51 +109,64 @@ def test_more_visits_than_can_be_searched_are_refused():
         best_plan(day([open_all_day(10)] * 13))
 
 
-def moved(plan, order):
-    """Return how many pairs of visits stand the other way round than before."""
-    before = [at for visit in order if (at := plan.visits[visit].before) >= 0]
-    return sum(later < earlier for earlier, later in combinations(before, 2))
+def turns_of(visits):
+    """Yield each way in which visits, one after the other, can take different turns; -1: none."""
+    if not visits:
+        yield ()
+        return
+    own = [turn for turn in range(3) if visits[-1].turns >> turn & 1]
+    for before in turns_of(visits[:-1]):
+        yield from ((*before, turn) for turn in own or [-1] if turn < 0 or turn not in before)
+
+
+def out_of_turn(turns):
+    return sum(later >= 0 and later < earlier for earlier, later in combinations(turns, 2))
 
 
 def brute_force(plan):
-    """Return the rank of the best plan over every order, window and meal."""
+    """Return the rank of the best plan over every order, turn, window and meal."""
     best = None
     for size in range(1, len(plan.visits) + 1):
         for order in permutations(range(len(plan.visits)), size):
             if sum(plan.visits[at].cost for at in order) > plan.budget:
                 continue
-            for end, travel, _ in _ends(plan, order, 0, plan.begins, 0, frozenset(), -1):
-                worth = sum(plan.visits[at].worth for at in order)
-                rank = (-worth, moved(plan, order), end, travel)
+            taken = map(out_of_turn, turns_of([plan.visits[at] for at in order]))
+            if (misplaced := min(taken, default=None)) is None:
+                continue
+            worth = sum(plan.visits[at].worth for at in order)
+            for end, travel, beside in _ends(plan, order, 0, (plan.begins, 0, 0), frozenset()):
+                rank = (-worth, misplaced, beside, end, travel)
                 best = rank if best is None else min(best, rank)
     return best
 
 
-def _ends(plan, order, at, now, travel, meals, last):
-    """Yield the end and the travel of every way to make these visits in this order."""
+def _ends(plan, order, at, state, meals):
+    """Yield end, travel and what is beside usual of every way to make these visits in turn."""
+    now, travel, beside = state
     for meal, (first, latest) in MEALS.items():
         if meal not in meals and max(now, first) <= latest:
             later = max(now, first) + MEAL_MINUTES
-            yield from _ends(plan, order, at, later, travel, meals | {meal}, last)
+            yield from _ends(plan, order, at, (later, travel, beside), meals | {meal})
     if at == len(order):
-        yield now + plan.back[last], travel + plan.back[last], meals
+        yield now + plan.back[order[-1]], travel + plan.back[order[-1]], beside
         return
-    visit = order[at]
-    way = plan.out[visit] if last < 0 else plan.ways[last][visit]
-    for window in plan.visits[visit].windows:
-        begins = max(now + way, window.earliest)
-        ends = begins + plan.visits[visit].minutes
-        if begins > window.latest or ends + plan.back[visit] > plan.ends or window.meal in meals:
-            continue
-        had = meals | ({window.meal} if window.meal else set())
-        if window.meal is None and plan.visits[visit].minutes >= WITH_LUNCH:
-            had |= {"lunch"} if begins <= MEALS["lunch"][1] else set()
-        hungry = any(
-            plan.begins <= first and ends > latest + MEAL_MINUTES and meal not in had
-            for meal, (first, latest) in MEALS.items()
-        )
-        if not hungry:
-            yield from _ends(plan, order, at + 1, ends, travel + way, had, visit)
+    index, visit = order[at], plan.visits[order[at]]
+    way = plan.ways[order[at - 1]][index] if at else plan.out[index]
+    for window in visit.windows:
+        for begins, unusual in window.begins(now + way):
+            ends = begins + visit.minutes
+            if ends + plan.back[index] > plan.ends or window.meal in meals:
+                continue
+            had = meals | ({window.meal} if window.meal else set())
+            if window.meal is None and visit.minutes >= WITH_LUNCH:
+                had |= {"lunch"} if begins <= MEALS["lunch"][1] else set()
+            hungry = any(
+                plan.begins <= first and ends > latest + MEAL_MINUTES and meal not in had
+                for meal, (first, latest) in MEALS.items()
+            )
+            if not hungry:
+                after = ends, travel + way, beside + unusual
+                yield from _ends(plan, order, at + 1, after, had)
 
 
 @st.composite
@@ -165,10 +179,15 @@ def days(draw):
             windows = tuple(Window(*span, meal) for meal, span in MEALS.items())
         else:
             first = draw(st.integers(8 * 60, 18 * 60))
-            windows = (Window(first, first + draw(st.integers(0, 300))),)
-        cost, before = draw(st.sampled_from([0, 0, 40, 90])), draw(st.integers(-1, 3))
+            usual = first + draw(st.integers(-60, 120))
+            last = first + draw(st.integers(0, 300))
+            windows = (Window(first, last, usual=(usual, usual + draw(st.integers(0, 120)))),)
+        cost, turns = (
+            draw(st.sampled_from([0, 0, 40, 90])),
+            draw(st.sampled_from([0, 1, 2, 3, 4, 6])),
+        )
         minutes, worth = draw(st.integers(20, 300)), draw(st.integers(1, 5))
-        return Visit(minutes, windows, worth, cost=cost, before=before)
+        return Visit(minutes, windows, worth, cost=cost, turns=turns)
 
     visits = [visit() for _ in range(count)]
     ways = [[draw(minutes) for _ in visits] for _ in visits]
@@ -191,11 +210,18 @@ def test_no_order_is_better_than_the_plan(plan):
 
 
 def _rank_of(plan, steps):
-    order = visits_of(steps)
+    made = [step for step in steps if step.visit is not None]
+    order = [step.visit for step in made]
     travel = plan.out[order[0]] + plan.back[order[-1]]
     travel += sum(plan.ways[a][b] for a, b in pairwise(order))
     worth = sum(plan.visits[at].worth for at in order)
-    return -worth, moved(plan, order), steps[-1].ends + plan.back[order[-1]], travel
+    misplaced = out_of_turn([step.turn for step in made])
+    beside = sum(
+        min(unusual for w in plan.visits[step.visit].windows if w.meal == step.meal
+            for at, unusual in w.begins(step.begins) if at == step.begins)
+        for step in made
+    )  # fmt: skip
+    return -worth, misplaced, beside, steps[-1].ends + plan.back[order[-1]], travel
 
 
 def _assert_holds(plan, steps: list[Step]):

@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Literal
 
+from agent.evidence.language import words
 from agent.evidence.mentions import mentioned, without_branch
 from agent.evidence.types import Place, PlaceKind
 from agent.texts import Language, in_every_language, in_script, is_chinese, say
@@ -32,6 +33,7 @@ KINDS: dict[PlaceKind, str] = {
     ),
 }
 """What a record's category has, by the kind that is asked for."""
+_COFFEE = re.compile(KINDS["cafe"], re.IGNORECASE)
 _FOOD: Sequence[PlaceKind] = ("restaurant", "cafe", "bar")
 """Kinds that may be a restaurant, too."""
 OF_NO_KIND = re.compile(
@@ -119,7 +121,7 @@ def stay(place: Place) -> int:
     if _is_sight(place) and (has_words(_SMALL, name) or has_words(_LOOKED_AT, kind)):
         return _SMALL_MINUTES
     about = f"{kind} {name}"
-    return next((m for m, words in _MINUTES.items() if has_words(words, about)), USUAL_MINUTES)
+    return next((m for m, kinds in _MINUTES.items() if has_words(kinds, about)), USUAL_MINUTES)
 
 
 def is_spot(place: Place) -> bool:
@@ -141,9 +143,9 @@ def is_named(kind: PlaceKind, text: str | None) -> bool:
     return has_words(KINDS[kind], text or "")
 
 
-def has_words(words: str, text: str) -> bool:
+def has_words(pattern: str, text: str) -> bool:
     """Return whether a text has one of the words of a pattern, in any case."""
-    return re.search(words, text, re.IGNORECASE) is not None
+    return re.search(pattern, text, re.IGNORECASE) is not None
 
 
 def kind_outcome(place: Place, kind: PlaceKind) -> DemandOutcome:
@@ -177,46 +179,76 @@ def kinds_searched(place: Place) -> set[PlaceKind | None]:
     return {kind_searched(keyword) for keyword in place["keywords"]}
 
 
-def positions(places: Sequence[Place], order: Sequence[str]) -> tuple[list[int], list[str]]:
-    """Return for each place its possible positions in an order, a bit each, and what has none.
+def positions(
+    places: Sequence[Place], order: Sequence[str]
+) -> tuple[list[int], list[str], list[str]]:
+    """Return for each place the turns of an order that may be its own, a bit each.
 
-    The order has kinds, names and meals: "a café, a museum, lunch, another café". What no place
-    can be, or none that has no position already, has none: the others move up.
+    Then what each turn is for, and what has none: the order has kinds, names and meals ("a café,
+    a museum, lunch, another café"), and what no place can be, or none that has no turn already,
+    lets the others move up.
     """
-    meant, missing = list[frozenset[str]](), list[str]()
+    meant, kept, missing = list[frozenset[str]](), list[str](), list[str]()
     for word in order:
         ids = _meant_in_order(places, word)
         if meant.count(ids) < len(ids):
             meant.append(ids)
+            kept.append(word)
         else:
             missing.append(word)
     masks = [sum((place["id"] in ids) << at for at, ids in enumerate(meant)) for place in places]
-    return masks, missing
+    return masks, kept, missing
 
 
 def meal_named(word: str) -> str:
     """Return the meal that a word is, in any language that has texts; else nothing."""
-    said = word.strip().casefold()
-    meals = {meal: in_every_language(f"outing.meals.{meal}") for meal in ("lunch", "dinner")}
-    return next((meal for meal, own in meals.items() if said in map(str.casefold, own)), "")
+    meals = ("lunch", "dinner")
+    return next((meal for meal in meals if _is_said(word, f"outing.meals.{meal}")), "")
+
+
+def _is_said(word: str, key: str) -> bool:
+    """Return whether a word is a text in any language that has it."""
+    return word.strip().casefold() in map(str.casefold, in_every_language(key))
+
+
+def is_any_of_kind(word: str) -> bool:
+    """Return whether a word of an order is a meal, or a kind of place and nothing beside it."""
+    kind = kind_searched(word)
+    own = kind and _is_said(word, f"constraints.kinds.{kind}")
+    return bool(meal_named(word) or own or _COFFEE.fullmatch(word.strip()))
+
+
+def is_called(place: Place, word: str) -> bool:
+    """Return whether a place is what a word of an order says, by its name or its record's kind.
+
+    A "museum" is any of them, a "city museum" only what has both words.
+    """
+    kind = kind_searched(word)
+    if is_any_of_kind(word):
+        return kind is None or is_found_for(place, word)
+    own = (place["name"], place.get("name_en") or "", place["category"] or "")
+    return bool(mentioned([place], word)) or words(word) <= words(" ".join(own))
+
+
+def is_found_for(place: Place, word: str) -> bool:
+    """Return whether a place that a search found can be what its word says: no cake is a lunch."""
+    kind = kind_searched(word)
+    if kind == "restaurant":
+        return is_meal(place)
+    return kind is None or kind_outcome(place, kind) != "violated"
 
 
 def _meant_in_order(places: Sequence[Place], word: str) -> frozenset[str]:
     """Return the ids of the places of a meal or a name, else of a search for it, else of a kind."""
     if meal_named(word):
         return frozenset(place["id"] for place in places if is_meal(place))
-    said = word.strip().casefold()
-    searched = {p["id"] for p in places if said in map(str.casefold, p["keywords"])}
-    return frozenset(
-        mentioned(places, word)
-        or searched
-        or {each["id"] for each in places if _is_of_kind_named(each, word)}
-    )
-
-
-def _is_of_kind_named(place: Place, word: str) -> bool:
-    kind = kind_searched(word)
-    return kind is not None and kind_outcome(place, kind) == "satisfied"
+    kind, said = kind_searched(word), word.strip().casefold()
+    called = [place for place in places if not is_any_of_kind(word) and is_called(place, word)]
+    found = [place for place in places if said in map(str.casefold, place["keywords"])]
+    found = [place for place in found if is_found_for(place, word)]
+    of_kind = [place for place in places if kind and kind_outcome(place, kind) == "satisfied"]
+    ids = mentioned(places, word) or {place["id"] for place in called or found or of_kind}
+    return frozenset(ids)
 
 
 def in_words(keyword: str, language: Language) -> str:

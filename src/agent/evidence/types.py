@@ -298,6 +298,9 @@ class OutingWish(TypedDict, total=False):
     """From one stop to the next; what is further is ridden."""
     on_foot: bool
     """All ways, however long, unless a limit on walks is named."""
+    little_walking: bool
+    sets_out: bool
+    """Whether one leaves home when it begins, and is not at the first stop yet."""
     total_cost: float
     """Of all stops together, for `people`: without these, for nobody knows how many."""
     people: int
@@ -349,6 +352,11 @@ class Outing(TypedDict):
     """To where it began."""
     lacks: NotRequired[list[str]]
     """What is to be in it and no place that was found can be: words of its order, "lunch"."""
+    asked: NotRequired[int]
+    """How many stops were asked for that a place can be, and how many of them there are."""
+    had: NotRequired[int]
+    told: NotRequired[list[str]]
+    """What is not as it was asked for, in its reader's language: another order, something else."""
     url: str
     """Shows all stops on the map; empty where the map has no such link."""
     zone: NotRequired[str]

@@ -18,7 +18,7 @@ from agent.core.processor import compute
 from agent.core.progress import Emit, event
 from agent.evidence.constraints import judged
 from agent.evidence.geo import location_in, metres_apart
-from agent.evidence.kinds import is_stop
+from agent.evidence.kinds import is_any_of_kind, is_called, is_found_for, is_stop
 from agent.evidence.mentions import mentioned, places_of
 from agent.evidence.names import with_pinyin
 from agent.evidence.outing.plan import (
@@ -31,16 +31,19 @@ from agent.evidence.outing.plan import (
     used_legs,
 )
 from agent.evidence.outing.wish import settled, with_found
-from agent.evidence.types import Gap, LeftOut, Leg, Outing, OutingWish, Place
+from agent.evidence.types import Gap, LeftOut, Leg, MapTask, Outing, OutingWish, Place
 from agent.evidence.zones import CHINA, zone_of
+from agent.mcp.records import MapOptions, MapResult
 from agent.state import OverallState, Turn, Update, reader_language
-from agent.texts import is_chinese, say
+from agent.texts import Language, is_chinese, say
 
 log = logging.getLogger(__name__)
 NODE = "plan_outing"
 ID = "outing"
 """Of its events."""
 _MOST_REASONS = 4
+_MOST_NAMES = 3
+"""Stops that are looked up by their names for one plan."""
 _MOST_RIDES = 8
 """Ways by bus and train that are measured for one plan; the others stay estimates."""
 
@@ -59,8 +62,10 @@ async def plan_outing(
     wish, zone = await asyncio.to_thread(_wish, turn, known, services.now())
     found = _found(state, again, wish)
     wish = with_found(wish, found if again else [])
-    demands, language = turn.get("constraints", {}), reader_language(turn)
-    places = [place for place in judged([*again, *found], demands, language) if is_stop(place)]
+    named = await _named(wish, [*again, *found], services, meter, reader_language(turn))
+    demands, found = turn.get("constraints", {}), [*found, *named.places]
+    places = judged([*again, *found], demands, reader_language(turn))
+    places = [place for place in places if is_stop(place)]
     if not is_chinese(turn["language"]):
         places = await asyncio.to_thread(with_pinyin, places)
     turn = Turn(**{**turn, "outing": wish})
@@ -68,7 +73,11 @@ async def plan_outing(
         wish, reader_language(turn), turn["near"], _wanted(state, places), _planned_before(state)
     )
     planner = _Planner(places, aim, services=services, meter=meter, emit=emit)
+    asked_for = _asked_for(state, places)
     outing = await planner.outing() if len(places) > 1 else None
+    if outing:
+        missed = [left for left in outing["left_out"] if _is_missed(left, aim, asked_for)]
+        outing["left_out"] = missed
     if outing and zone is not CHINA:
         outing["zone"] = str(zone)
     count = sum("place" in stop for stop in outing["stops"]) if outing else 0
@@ -77,7 +86,34 @@ async def plan_outing(
     gaps = [] if outing else [planner.gap()]
     for gap in gaps:
         emit(event("gap", NODE, text=gap["message"]))
-    return Update(outing=outing, gaps=gaps, usage=meter.usage)
+    records = Update(places=named.places, sources_gathered=named.sources)
+    return Update(**records, outing=outing, gaps=gaps, usage=meter.usage)
+
+
+async def _named(
+    wish: OutingWish, places: Sequence[Place], services: Services, meter: Meter, language: Language
+) -> MapResult:
+    """Return the places of an order that no search has found, as the map knows them by name.
+
+    They may be known from the web only.
+    """
+    words = [word for word in wish.get("order", ()) if not is_any_of_kind(word)]
+    words = [word for word in words if not any(is_called(place, word) for place in places)]
+    named = MapResult()
+    if not places:
+        return named
+    client = services.maps.of(places[0]["id"].partition(":")[0])
+    for at, word in enumerate(words[:_MOST_NAMES]):
+        task = MapTask(intent="poi", place=word, city=places[0]["city"])
+        options = MapOptions(prefix=f"y{at}", language=language)
+        found = await client.map_result(
+            task, word, options=options, meter=meter, on_call=lambda call: None
+        )
+        one = next((place for place in found.places if is_called(place, word)), None)
+        if one:
+            named.places.append(one)
+            named.sources += [each for each in found.sources if each["id"] == one["source"]]
+    return named
 
 
 def _wish(turn: Turn, places: Sequence[Place], now: datetime) -> tuple[OutingWish, tzinfo]:
@@ -98,6 +134,10 @@ def _found(state: OverallState, again: Sequence[Place], wish: OutingWish) -> lis
     """
     demands, language = state["turn"].get("constraints", {}), reader_language(state["turn"])
     places, ids = distinct_places(state.get("places", [])), {place["id"] for place in again}
+    # What a search for restaurants finds and is none, a cake shop, nobody asked for.
+    places = [
+        p for p in places if not p["keywords"] or any(is_found_for(p, w) for w in p["keywords"])
+    ]
     if not again:
         return places
     if not _has_room(state, wish):
@@ -141,24 +181,41 @@ def coming_in(
 
 
 def _wanted(state: OverallState, places: Sequence[Place]) -> frozenset[str]:
-    """Return the ids of the places that the person wants: they come first, and are missed.
+    """Return the ids of the places that the person wants: they come first.
 
-    They are those that the question names; of a day that is changed all, also what comes in; of a
-    list all, but where the day has room for only some of them, or says of what kinds they are.
+    They are those that they asked for; of a list all, but where the day has room for only some of
+    them, or says of what kinds they are.
     """
     turn = state["turn"]
     wish, again = turn["outing"], turn.get("replans", [])
     is_list = "order" not in wish and len(again) <= wish.get("stops", len(again))
+    return _asked_for(state, places) | frozenset(again if is_list else [])
+
+
+def _asked_for(state: OverallState, places: Sequence[Place]) -> frozenset[str]:
+    """Return the ids of the places that the person named; of a day that is changed of all."""
     if _planned_before(state):
         return frozenset(place["id"] for place in places)
-    named = mentioned(places, f"{turn['question']}\n{words_of_user(turn)}")
-    return frozenset([*named, *(again if is_list else [])])
+    return frozenset(
+        mentioned(places, f"{state['turn']['question']}\n{words_of_user(state['turn'])}")
+    )
 
 
 def _planned_before(state: OverallState) -> list[str]:
     """Return the ids of the stops, in order, of the planned day that is changed; else none."""
     stops = places_of((state.get("previous") or NO_PREVIOUS).get("outing"))
     return [] if set(stops).isdisjoint(state["turn"].get("replans", [])) else stops
+
+
+def _is_missed(left: LeftOut, aim: Aim, asked_for: Collection[str]) -> bool:
+    """Return whether somebody asks why a place is not in the plan.
+
+    That a day has no room for all of a list, of which nobody named this one, needs no word.
+    """
+    is_full = left["reason"] in ("time", "meals")
+    return left["place"] in (asked_for if is_full else aim.wanted) and not (
+        is_full and "stops" in aim.wish
+    )
 
 
 class _Planner:
@@ -182,16 +239,7 @@ class _Planner:
             stops = [by_id[id] for id in places_of(outing)]
             named = [(place["name"], place["location"]) for place in stops]
             outing["url"] = self._maps.stops_link(named)
-            outing["left_out"] = [left for left in outing["left_out"] if self._is_missed(left)]
         return outing
-
-    def _is_missed(self, left: LeftOut) -> bool:
-        """Return whether somebody asks why a place is not in the plan.
-
-        Who wants only some of the places knows that the day has no room for the others.
-        """
-        is_chosen = "stops" in self._aim.wish and left["reason"] in ("time", "meals")
-        return left["place"] in self._aim.wanted and not is_chosen
 
     def gap(self) -> Gap:
         """Return that no day came of it, with what speaks against the places that were found."""

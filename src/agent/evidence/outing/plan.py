@@ -2,17 +2,19 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import pairwise
 from statistics import median
+from typing import get_args
 
 from agent.evidence.geo import distance_text, metres_apart
 from agent.evidence.hours import Opening, clock_of, minutes_of, yearly_hours
 from agent.evidence.kinds import (
     USUAL_MINUTES,
     is_break,
+    is_called,
     is_for_evenings,
     is_meal,
     is_spot,
@@ -28,12 +30,13 @@ from agent.evidence.outing.schedule import (
     MOST_VISITS,
     WITH_LUNCH,
     Day,
+    Meal,
     Step,
     Visit,
     Window,
     best_plan,
 )
-from agent.evidence.records import hours_text
+from agent.evidence.records import hours_text, kind_text
 from agent.evidence.types import (
     LeftOut,
     LeftOutReason,
@@ -43,6 +46,7 @@ from agent.evidence.types import (
     Place,
     Point,
     Stop,
+    Suits,
 )
 from agent.evidence.zones import sunset
 from agent.texts import Language, say
@@ -72,12 +76,19 @@ _WORTH, _WORTH_FIT, _WORTH_ASKED, _WORTH_WANTED, _WORTH_OPEN = 1000, 3500, 40_00
 """Of a visit: a meal that was asked for is worth more than all others together, and what is wanted
 more than both meals and these; known hours are worth two stars."""
 _MOST_OF_A_KIND = 4
-"""Restaurants, and places to rest, among those of which a day is made."""
+"""Restaurants, and places to rest, among those of which a day is made; for one turn of an order."""
 _RATING = 4
 """Of a place that nobody has rated."""
 _EVENING_BEGINS = 18 * 60
-_MEAL_MOVES = 2 * 60
-"""Minutes by which a meal may be moved out of its time: half of those between the two."""
+_BETWEEN_MEALS = (MEALS["lunch"][1] + MEALS["dinner"][0]) // 2
+_MAY_BE: Mapping[Meal, tuple[int, int]] = {
+    "lunch": (0, _BETWEEN_MEALS), "dinner": (_BETWEEN_MEALS, _DAY)
+}  # fmt: skip
+"""When a meal may begin where somebody said what they want: what is beside its usual time bends."""
+_SETTING_OUT = 30
+"""Minutes to the first stop for who leaves from nobody knows where."""
+_WALK_WEIGHS = 3
+"""How much more a way weighs for who wants to walk little."""
 
 
 def estimated_leg(
@@ -114,26 +125,14 @@ def plan(places: Sequence[Place], aim: Aim, legs: Legs) -> Outing | None:
     One stays shorter than usual where that makes room for all that are wanted.
     """
     best, fewest = None, math.inf
-    for wish in _with_meals_free(aim.wish):
-        for share in _SHARES if {"stops", "order"} & wish.keys() else _SHARES[:2]:
-            planner = _Planner(places, replace(aim, wish=wish), legs, share)
-            outing = planner.outing()
-            if outing and (lacking := planner.lacking(outing)) < fewest:
-                best, fewest = Outing(**{**outing, "wish": aim.wish}), lacking
-            if not fewest:
-                return best
+    for share in _SHARES if {"stops", "order"} & aim.wish.keys() else _SHARES[:2]:
+        planner = _Planner(places, aim, legs, share)
+        outing = planner.outing()
+        if outing and (lacking := planner.lacking(outing)) < fewest:
+            best, fewest = outing, lacking
+        if not fewest:
+            break
     return best
-
-
-def _with_meals_free(wish: OutingWish) -> list[OutingWish]:
-    """Return a wish, and as it is where its meals may come whenever it is time for them.
-
-    "A museum, another one, lunch" from noon on: behind two museums there is no lunch any more.
-    """
-    order = wish.get("order", [])
-    others = [word for word in order if not meal_named(word)]
-    free = OutingWish(**{**wish, "order": others})
-    return [wish, free] if others and len(others) < len(order) else [wish]
 
 
 def sorted_out(places: Sequence[Place], aim: Aim) -> tuple[list[Place], list[LeftOut]]:
@@ -160,68 +159,130 @@ class _Planner:
         ends = clock_of(max(minutes_of(ENDS), longest))
         self._ends = minutes_of(self._wish.get("back_by", ends))
         self._budget = self._wish.get("total_cost", math.inf) / self._wish.get("people", 1)
-        self._meals = {
-            meal: (first, last)
-            for meal, (first, last) in MEALS.items()
-            if meal in self._wish.get("meals", MEALS)
-            and self._begins <= last
-            and self._ends >= first + MEAL_MINUTES
-        }
+        self._order = self._wish.get("order", ())
+        self._sets_out = self._wish.get("sets_out", False) and not self._near
+        self._walks_little = self._wish.get("little_walking", False)
         self.left_out: list[LeftOut] = []
         self._all = places
         close = _without_far(places, self._leave_out)
+        possible, self._possible, _ = self._turns_of(close)
+        turns = {place["id"]: turn for place, turn in zip(close, possible, strict=True)}
+        changed = self._not_before | self._not_after | self._wish.get("eats", {})
+        self._said = {*aim.wanted, *changed, *(id for id, turn in turns.items() if turn)}
         visits = [(place, visit) for place in close if (visit := self._visit(place))]
         visits.sort(key=lambda pair: -pair[1].worth)
         self.places: list[Place] = []
         self._visits: list[Visit] = []
-        kinds = Counter[tuple[bool, bool]]()
+        kinds = Counter[tuple[object, ...]]()
         for place, visit in visits:
-            kinds[kind := (self._is_meal(place), visit.is_break)] += 1
-            is_more = any(kind) and kinds[kind] > _MOST_OF_A_KIND
+            kind = turns[place["id"]] if self._order else 0, self._is_meal(place), visit.is_break
+            kinds[kind] += 1
+            is_more = any(kind) and kinds[kind] > max(_MOST_OF_A_KIND, kind[0].bit_count())
             if len(self.places) == MOST_VISITS or (is_more and place["id"] not in aim.wanted):
                 self._leave_out(place, "time")
             else:
                 self.places.append(place)
                 self._visits.append(visit)
+        self._turns, self._words, self._missing = self._turns_of(self.places)
+
+    def _turns_of(self, places: Sequence[Place]) -> tuple[list[int], list[str], list[str]]:
+        """Return which turns each place may take: of the order, else of the plan before.
+
+        Then what each turn is for, and what of the order no place can be.
+        """
+        if self._order:
+            return positions(places, self._order)
+        moved = self._not_before | self._not_after
+        turns = {id: 1 << at for at, id in enumerate(self._aim.before) if id not in moved}
+        return [turns.get(place["id"], 0) for place in places], [], []
 
     def outing(self) -> Outing | None:
-        steps = best_plan(self._day())
+        day = self._day()
+        steps = best_plan(day)
         if not steps:
             return None
         stops = self._stops(steps)
         for at, place in enumerate(self.places):
             if all(step.visit != at for step in steps):
                 self._leave_out_of(steps, at, place)
-        first, last = stops[0], stops[-1]
+        first, last = steps[0], stops[-1]
         back = self._leg(last["place"], HERE) if self._near else None
-        way_out = timed(first["leg"]) if "leg" in first else 0
-        begins = minutes_of(first["begins"]) - way_out
-        ends = steps[-1].ends + (timed(back) if back else 0)
         outing = Outing(
-            wish=self._wish, day=self._wish["day"], begins=clock_of(begins), ends=clock_of(ends),
+            wish=self._wish, day=self._wish["day"],
+            begins=clock_of(first.begins - (0 if first.visit is None else day.out[first.visit])),
+            ends=clock_of(steps[-1].ends + (timed(back) if back else 0)),
             stops=stops, left_out=self.left_out, url="",
         )  # fmt: skip
         if back:
             outing["back"] = back
         if lacks := self._lacks(steps):
             outing["lacks"] = lacks
+        if self._order or "stops" in self._wish:
+            outing["asked"] = len(self._words) or self._wish.get("stops", 0)
+            outing["had"] = sum(map(self._is_counted, steps))
+        told = [*self._reordered(steps), *self._instead(steps), *self._not_known(steps)]
+        if self._sets_out:
+            told.append(say("outing.setting_out", self._language, time=outing["begins"]))
+        if told:
+            outing["told"] = told
         return outing
+
+    def _is_counted(self, step: Step) -> bool:
+        """Return whether a step is one of the stops that were asked for: named meals are beside."""
+        if step.visit is None or self._words:
+            return step.turn >= 0
+        return not (step.meal and "meals" in self._wish)
 
     def _lacks(self, steps: Sequence[Step]) -> list[str]:
         """Return what is to be in the day, and no place that was found can be: kinds and meals."""
-        _, missing = positions(self.places, self._wish.get("order", ()))
         had = {step.meal for step in steps}
         had |= {"lunch" for step in steps if step.ends - step.begins >= WITH_LUNCH}
         meals = [meal for meal in self._wish.get("meals", ()) if meal not in had]
-        return [*(word for word in missing if not meal_named(word)), *meals]
+        return [*(word for word in self._missing if not meal_named(word)), *meals]
+
+    def _reordered(self, steps: Sequence[Step]) -> Iterator[str]:
+        """Yield what comes before what the named order has before it, and by when it has to."""
+        made = [(s, s.visit, s.turn) for s in steps if s.visit is not None and self._words]
+        for (_, first, turn), (_, second, other) in pairwise(made):
+            if turn > other:
+                until = max(window.latest for window in self._visits[first].windows)
+                since = min(window.earliest for window in self._visits[second].windows)
+                is_early = since > made[0][0].begins
+                yield say(
+                    "outing.reordered.since" if is_early else "outing.reordered.until",
+                    self._language,
+                    first=map_name(self.places[first], self._language),
+                    second=map_name(self.places[second], self._language),
+                    time=clock_of(since if is_early else until),
+                )
+
+    def _instead(self, steps: Sequence[Step]) -> Iterator[str]:
+        """Yield what stands for a word of the order, and is not called so."""
+        for step in steps:
+            if step.visit is None or not self._words:
+                continue
+            place, word = self.places[step.visit], self._words[step.turn]
+            if not is_called(place, word):
+                name, kind = map_name(place, self._language), kind_text(place, self._language)
+                yield say("outing.instead", self._language, word=word, name=name, kind=kind)
+
+    def _not_known(self, steps: Sequence[Step]) -> Iterator[str]:
+        """Yield for whom a stop is wanted and nobody knows whether it is for them."""
+        unknown: dict[str, list[str]] = {}
+        for place in (self.places[step.visit] for step in steps if step.visit is not None):
+            for verdict in place.get("verdicts", ()):
+                if verdict["verdict"] == "unknown" and verdict["constraint"] in get_args(Suits):
+                    names = unknown.setdefault(verdict["text"], [])
+                    names.append(map_name(place, self._language))
+        for text, names in unknown.items():
+            joined = say("punctuation.comma", self._language).join(names)
+            yield say("outing.not_known", self._language, text=text, names=joined)
 
     def lacking(self, outing: Outing) -> int:
         """Return how many stops are wanted that found no time."""
-        order = self._wish.get("order", ())
-        possible = len(order) - len(positions(self._all, order)[1])
-        if most := possible or self._wish.get("stops"):
+        if asked := len(self._possible) or self._wish.get("stops"):
             hungry = sum(word in MEALS for word in outing.get("lacks", ()))
-            return most + hungry - counted_stops(outing)
+            return asked + hungry - outing["had"]
         lacking = (left for left in outing["left_out"] if left["reason"] in ("time", "hours"))
         return sum(left["place"] in self._aim.wanted for left in lacking)
 
@@ -252,13 +313,10 @@ class _Planner:
             reason = "closed" if not opened else "hours" if at_any_hour else reason
             self._leave_out(place, reason, **self._when(place))
             return None
-        id, moved = place["id"], self._not_before | self._not_after
-        before = [each for each in self._aim.before if each not in moved]
         return Visit(
             minutes, tuple(windows), worth=self._worth(place),
             counts="meals" not in self._wish or not self._is_meal(place), is_break=is_break(place),
-            is_wanted=id in self._aim.wanted, cost=_price(place) or 0,
-            before=before.index(id) if id in before else -1,
+            is_wanted=place["id"] in self._said, cost=_price(place) or 0,
         )  # fmt: skip
 
     def _worth(self, place: Place) -> int:
@@ -267,23 +325,25 @@ class _Planner:
         A price that is not known rules nothing out. Of a budget each meal has a share, and the
         other stops have one together: a meal that is dearer is worth the less.
         """
-        liked = max(0, round(10 * rating_of(place) - (place["distance_m"] or 0) / 100))
-        if place["id"] in self._aim.wanted:
-            return _WORTH_WANTED + liked
+        far = (place["distance_m"] or 0) * (_WALK_WEIGHS if self._walks_little else 1)
+        liked = max(0, round(10 * rating_of(place) - far / 100))
         outcomes = {
             verdict["verdict"]
             for verdict in place.get("verdicts", [])
             if verdict["constraint"] != "total_cost"
         }
         worth = _WORTH_FIT if outcomes == {"satisfied"} else _WORTH
+        worth += _WORTH_WANTED * (place["id"] in self._said)
         worth += _WORTH_OPEN * (yearly_hours(place) is not None)
         if not self._is_meal(place):
             return worth + liked
-        price, share = _price(place), self._budget / (1 + len(self._meals))
+        meals = [MEALS[meal] for meal in self._wish.get("meals", MEALS)]
+        meals = [meal for meal in meals if self._begins <= meal[1] and self._ends > meal[0]]
+        price, share = _price(place), self._budget / (1 + len(meals))
         if price is None and share < math.inf:
             liked //= 2
         elif price and price > share:
-            worth = round(worth * (share / price) ** 2)
+            worth -= round(_WORTH * (1 - (share / price) ** 2))
         return worth + liked + _WORTH_ASKED * ("meals" in self._wish)
 
     def _is_meal(self, place: Place) -> bool:
@@ -303,43 +363,62 @@ class _Planner:
         """Return when a visit may begin while the place is open, and within what is wished for."""
         since, until = self._not_before.get(place["id"], 0), self._not_after.get(place["id"], _DAY)
         first = max(span[0], self._begins, since)
-        last = min(max(span[1] - minutes, span[0]), until)
-        if is_for_evenings(place):
-            first = max(first, _EVENING_BEGINS)
-        last = min(last, self._ends - minutes)
-        if is_spot(place) and (light := sunset(place, self._date) - minutes) >= first:
-            last = min(last, light)
+        last = min(max(span[1] - minutes, span[0]), until, self._ends - minutes)
+        windows = [
+            Window(max(first, usual.earliest), min(last, usual.latest), usual.meal,
+                   (since, since) if usual.meal and since else usual.usual)
+            for usual in self._usual_hours(place, minutes)
+        ]  # fmt: skip
+        return [window for window in windows if window.earliest <= window.latest]
+
+    def _usual_hours(self, place: Place, minutes: int) -> list[Window]:
+        """Return when one usually goes to such a place; beside that only if somebody said so.
+
+        In a named order, or in that of the plan before, no lunch is late before it could be dinner.
+        """
+        is_said, own = place["id"] in self._said, self._wish.get("eats", {}).get(place["id"])
         if self._is_meal(place):
-            own = self._wish.get("eats", {}).get(place["id"])
-            meals = [
-                Window(
-                    max(first, until if 0 < a - until <= _MEAL_MOVES else a),
-                    min(last, since if 0 < since - b <= _MEAL_MOVES else b),
-                    meal,
-                )
-                for meal, (a, b) in self._meals.items()
-                if own in (None, meal)
-            ]
-        else:
-            meals = [Window(first, last)]
-        return [window for window in meals if window.earliest <= window.latest]
+            windows = list[Window]()
+            for meal in [own] if own else self._wish.get("meals", MEALS):
+                first, last = MEALS[meal]
+                bends = (0, _DAY) if own else _MAY_BE[meal] if is_said else (first, last)
+                last = _MAY_BE[meal][1] if self._order or self._aim.before else last
+                windows.append(Window(*bends, meal, (first, last)))
+            return windows
+        if is_for_evenings(place):
+            evening = (_EVENING_BEGINS, _DAY)
+            return [Window(0 if is_said else evening[0], _DAY, usual=evening)]
+        light = sunset(place, self._date) - minutes if is_spot(place) else _DAY
+        return [Window(0, _DAY, usual=(0, light))]
 
     def _day(self) -> Day:
         ids = [place["id"] for place in self.places]
         ends = self._near is not None
-        order = self._wish.get("order", ())
-        masks, missing = positions(self.places, order)
-        count = len(order) - len(missing)
+        is_ordered = bool(self._order and any(self._turns))
+        away = _SETTING_OUT if self._sets_out else 0
+        waits = {
+            window.meal: _MAY_BE[window.meal][1]
+            for place, visit in zip(self.places, self._visits, strict=True)
+            for window in visit.windows
+            if window.meal and place["id"] in self._said
+        }
+        fed_by = {meal: last + MEAL_MINUTES for meal, (_, last) in MEALS.items()}
         return Day(
-            visits=list(map(_in_order, self._visits, masks)) if count else self._visits,
+            visits=[
+                # Beside what an order has, only a meal comes in.
+                replace(visit, turns=turn, windows=() if is_ordered and no_meal else visit.windows)
+                for visit, turn in zip(self._visits, self._turns, strict=True)
+                for no_meal in [visit.counts and not turn]
+            ],
             ways=[[0 if a == b else timed(self._leg(a, b)) for b in ids] for a in ids],
-            out=[timed(self._leg(HERE, b)) if ends else 0 for b in ids],
+            out=[timed(self._leg(HERE, b)) if ends else away for b in ids],
             back=[timed(self._leg(a, HERE)) if ends else 0 for a in ids],
             begins=self._begins,
             ends=self._ends,
-            most=count or self._wish.get("stops", MOST_VISITS),
-            positions=masks if count else (),
+            most=MOST_VISITS if self._order else self._wish.get("stops", MOST_VISITS),
             budget=self._budget,
+            spares_ways=self._walks_little,
+            fed_by=fed_by | waits,
         )
 
     def _leg(self, start: str, end: str) -> Leg:
@@ -401,21 +480,18 @@ class _Planner:
             self._leave_out(place, "time")
 
 
-def _in_order(visit: Visit, mask: int) -> Visit:
-    """Return a visit of a day in a given order: what has no place there comes in as a meal only."""
-    return replace(
-        visit, counts=mask > 0, windows=visit.windows if mask or not visit.counts else ()
-    )
-
-
 def rating_of(place: Place) -> float:
     """Return the stars of a place; those of most where nobody has rated it."""
     return _RATING if place["rating"] is None else place["rating"]
 
 
 def _price(place: Place) -> float | None:
-    """Return what a visit costs a person, in yuan; None where nobody knows."""
-    return place["cost"] if place.get("per_head", True) and "currency" not in place else None
+    """Return what a visit costs a person, in yuan; None where nobody knows.
+
+    What a restaurant costs is by the head whatever else it is: one in a mall is filed as that.
+    """
+    is_each = (place.get("per_head", True) or is_meal(place)) and "currency" not in place
+    return place["cost"] if is_each else None
 
 
 def _opened(hours: Sequence[Opening] | None, weekday: int) -> list[tuple[int, int]]:
@@ -454,25 +530,3 @@ def used_legs(outing: Outing) -> list[tuple[str, str]]:
     if "back" in outing:
         ids = [HERE, *ids, HERE]
     return list(pairwise(ids))
-
-
-def wanted_stops(outing: Outing) -> int:
-    """Return how many stops a day is to have, as far as it says: named meals are beside a number.
-
-    An order has all, but what no place can be.
-    """
-    wish, lacks = outing["wish"], outing.get("lacks", ())
-    order = [word for word in wish.get("order", ()) if (meal_named(word) or word) not in lacks]
-    return len(order) or wish.get("stops", 0)
-
-
-def counted_stops(outing: Outing) -> int:
-    """Return how many of the wanted stops a day has: named meals are among those of an order."""
-    stops = [stop for stop in outing["stops"] if "place" in stop]
-    is_apart = "meals" in outing["wish"]
-    if order := outing["wish"].get("order"):
-        named = {*filter(None, map(meal_named, order))}
-        anywhere = [s for s in outing["stops"] if "place" not in s and s.get("meal") in named]
-        beside = [s for s in stops if is_apart and "meal" in s and s["meal"] not in named]
-        return len(stops) - len(beside) + len(anywhere)
-    return len([stop for stop in stops if not (is_apart and "meal" in stop)])

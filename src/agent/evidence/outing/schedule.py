@@ -5,7 +5,7 @@ All times are whole minutes since midnight.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from agent.core.processor import breathe
@@ -15,23 +15,36 @@ MEALS: Mapping[Meal, tuple[int, int]] = {
     "lunch": (11 * 60 + 30, 13 * 60 + 30),
     "dinner": (17 * 60 + 30, 19 * 60 + 30),
 }
-"""The first and the last minute at which each meal begins."""
+"""The first and the last minute at which each meal usually begins."""
 MEAL_MINUTES = 60
 WITH_LUNCH = 240
 """Minutes from which a visit includes lunch, if it begins in time: as a theme park's does."""
 MOST_VISITS = 12
 """Subsets double with each visit; a day has room for fewer."""
-_MOVED = 10_000
-"""Minutes on the way, more than there are, for each visit that comes before one it came behind."""
+_DAY = 24 * 60
+_WAITS = (60, 30, 0)
+"""Minutes before the usual time at which a visit may begin that comes too early for it."""
+_OUT_OF_TURN, _ODD_END, _STRAIN = 10_000, 30, 10_000_000
+"""Minutes beside a usual time that weigh as much as a visit out of its turn, and as a break at an
+end of the day; and minutes on the way, more than there are, that weigh as much as such a one."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """Hold the first and the last minute at which a visit may begin; some of them are a meal."""
+    """Hold the first and the last minute at which a visit may begin, and when it usually does."""
 
     earliest: int
     latest: int
     meal: Meal | None = None
+    usual: tuple[int, int] = (0, _DAY)
+
+    def begins(self, arrives: int) -> Iterator[tuple[int, int]]:
+        """Yield when a visit may begin for who arrives at a minute, and how unusual that is."""
+        first = max(arrives, self.earliest)
+        waits = {max(first, self.usual[0] - wait) for wait in _WAITS} | {first}
+        for at in sorted(waits):
+            if at <= self.latest:
+                yield at, max(self.usual[0] - at, at - self.usual[1], 0)
 
 
 @dataclass(frozen=True)
@@ -49,8 +62,8 @@ class Visit:
     """Whether one rests there, between two of the others."""
     cost: float = 0
     """A person, as far as it is known."""
-    before: int = -1
-    """Where it stood in the plan that is changed."""
+    turns: int = 0
+    """The places in the order of the day that may be its own, a bit each; 0 where it has none."""
 
 
 @dataclass(frozen=True)
@@ -70,10 +83,14 @@ class Day:
     """The minute at which everything is over, the way back included."""
     most: int = MOST_VISITS
     """Of the visits that count."""
-    positions: Sequence[int] = ()
-    """At which positions of the day each visit may be, a bit each; empty where that is open."""
     budget: float = math.inf
     """What all visits may cost a person."""
+    spares_ways: bool = False
+    """Whether less time on the way is better than an earlier end."""
+    fed_by: Mapping[Meal, int] = field(
+        default_factory=lambda: {meal: last + MEAL_MINUTES for meal, (_, last) in MEALS.items()}
+    )
+    """Until when one goes on without a meal."""
 
 
 @dataclass(frozen=True)
@@ -84,11 +101,16 @@ class Step:
     begins: int
     ends: int
     meal: Meal | None = None
+    turn: int = -1
+    """Its place in the order of the day."""
 
 
 @dataclass(frozen=True)
 class _Label:
-    """Hold one way to reach a state: when one leaves it, the minutes on the way, the last step."""
+    """Hold one way to reach a state: when one leaves it, the minutes on the way, the last step.
+
+    What strains a day is counted as minutes on the way, more than there are.
+    """
 
     leaves: int
     travel: int
@@ -104,23 +126,22 @@ class _Label:
         return steps[::-1]
 
 
-_State = tuple[int, int, frozenset[Meal]]
-"""The visits made (a bit each, and one above them for a break before anything else), the last of
-them (-1: none), the meals had."""
+_State = tuple[int, int, int, frozenset[Meal]]
+"""The visits made and the turns taken (a bit each), the last visit (-1: none), the meals had."""
 
 
 def best_plan(day: Day) -> list[Step]:
     """Return the steps of the best plan; none where no visit fits.
 
-    Best is the highest sum of worths within the budget, then no break at either end of the day,
-    then the fewest visits out of their order before, then the earliest end, then the least time on
-    the way.
+    Best is the highest sum of worths within the budget, then the fewest visits out of their turn,
+    then the least time beside the usual hours and no break at either end of the day, then the
+    earliest end, then the least time on the way.
     Who is out before a meal's time has that meal before its time is over.
     Raises ValueError for more than MOST_VISITS visits.
     """
     if len(day.visits) > MOST_VISITS:
         raise ValueError(f"at most {MOST_VISITS} visits")
-    layer: dict[_State, list[_Label]] = {(0, -1, frozenset()): [_Label(day.begins, 0)]}
+    layer: dict[_State, list[_Label]] = {(0, 0, -1, frozenset()): [_Label(day.begins, 0)]}
     best: tuple[tuple[int, ...], _Label] | None = None
     while layer:
         following: dict[_State, list[_Label]] = {}
@@ -136,12 +157,17 @@ def best_plan(day: Day) -> list[Step]:
 
 
 def _rank(day: Day, state: _State, label: _Label) -> tuple[int, ...]:
-    visited, last, _ = state
+    visited, _, last, _ = state
     worth = sum(visit.worth for at, visit in enumerate(day.visits) if visited >> at & 1)
-    back = day.back[last]
-    misplaced = (visited >> len(day.visits)) + day.visits[last].is_break
-    misplaced *= not day.positions
-    return -worth, misplaced, label.travel // _MOVED, label.leaves + back, label.travel + back
+    strain, travel = divmod(label.travel, _STRAIN)
+    strain += _ODD_END * _is_odd_end(day.visits[last])
+    ends, travel = label.leaves + day.back[last], travel + day.back[last]
+    return -worth, strain, *((travel, ends) if day.spares_ways else (ends, travel))
+
+
+def _is_odd_end(visit: Visit) -> bool:
+    """Return whether a day neither begins nor ends with a visit, as long as nobody says so."""
+    return visit.is_break and not visit.turns
 
 
 def _with_meals(
@@ -150,45 +176,57 @@ def _with_meals(
     """Yield the states of a layer, and those in which a meal was had where one is."""
     states = {state: list(labels) for state, labels in layer.items()}
     for meal, (first, last) in MEALS.items():
-        for (visited, at, meals), labels in list(states.items()):
+        for (visited, turns, at, meals), labels in list(states.items()):
             if meal in meals:
                 continue
             for label in labels:
                 if (begins := max(label.leaves, first)) <= last:
                     ends = begins + MEAL_MINUTES
                     fed = _Label(ends, label.travel, Step(None, begins, ends, meal), label)
-                    _add(states.setdefault((visited, at, meals | {meal}), []), fed)
+                    _add(states.setdefault((visited, turns, at, meals | {meal}), []), fed)
     yield from states.items()
 
 
 def _visits_from(day: Day, state: _State, label: _Label) -> Iterator[tuple[_State, _Label]]:
-    visited, last, meals = state
+    visited, taken, last, meals = state
     ways = day.out if last < 0 else day.ways[last]
     before = [visit for at, visit in enumerate(day.visits) if visited >> at & 1]
     made, rested = sum(visit.counts for visit in before), any(visit.is_break for visit in before)
     left = day.budget - sum(visit.cost for visit in before)
     for at, visit in enumerate(day.visits):
         # Who has rested needs no second café that nobody named.
-        is_more = rested and visit.is_break and not visit.is_wanted
-        if day.positions:
-            is_more = visit.counts and not day.positions[at] >> made & 1
+        is_more = rested and visit.is_break and not (visit.is_wanted or visit.turns)
         is_more |= (visit.counts and made >= day.most) or visit.cost > left
         if visited >> at & 1 or is_more:
             continue
-        moved = sum(-1 < visit.before < other.before for other in before) * _MOVED
-        arrives = label.leaves + ways[at]
-        for window in visit.windows:
-            begins = max(arrives, window.earliest)
-            ends = begins + visit.minutes
-            if begins > window.latest or ends + day.back[at] > day.ends:
-                continue
-            had = meals | _meals_of(visit, window, begins)
-            if window.meal in meals or _goes_hungry(day, ends, had):
-                continue
-            step = Step(at, begins, ends, window.meal)
-            fed = _Label(ends, label.travel + ways[at] + moved, step, label)
-            begins_with_break = visit.is_break and not visited
-            yield (visited | 1 << at | begins_with_break << len(day.visits), at, had), fed
+        for turn in _free_turns(visit, taken):
+            # Of the visits before, those whose turn comes later.
+            late = (taken >> turn + 1).bit_count() if turn >= 0 else 0
+            strain = _OUT_OF_TURN * late + _ODD_END * (not visited and _is_odd_end(visit))
+            for window, begins, beside in _begun(visit, label.leaves + ways[at]):
+                ends = begins + visit.minutes
+                had = meals | _meals_of(visit, window, begins)
+                is_late = ends + day.back[at] > day.ends
+                if is_late or window.meal in meals or _goes_hungry(day, ends, had):
+                    continue
+                cost = ways[at] + (strain + beside) * _STRAIN
+                step = Step(at, begins, ends, window.meal, turn)
+                reached = (visited | 1 << at, taken | (1 << turn if turn >= 0 else 0), at, had)
+                yield reached, _Label(ends, label.travel + cost, step, label)
+
+
+def _free_turns(visit: Visit, taken: int) -> list[int]:
+    """Return which turns a visit may take; -1 where it has none and comes whenever it fits."""
+    if not visit.turns:
+        return [-1]
+    free = visit.turns & ~taken
+    return [turn for turn in range(free.bit_length()) if free >> turn & 1]
+
+
+def _begun(visit: Visit, arrives: int) -> Iterator[tuple[Window, int, int]]:
+    for window in visit.windows:
+        for begins, beside in window.begins(arrives):
+            yield window, begins, beside
 
 
 def _meals_of(visit: Visit, window: Window, begins: int) -> frozenset[Meal]:
@@ -202,8 +240,8 @@ def _meals_of(visit: Visit, window: Window, begins: int) -> frozenset[Meal]:
 def _goes_hungry(day: Day, ends: int, meals: frozenset[Meal]) -> bool:
     """Return whether a visit goes on when a meal's time is over, without that meal."""
     return any(
-        day.begins <= first and ends > last + MEAL_MINUTES and meal not in meals
-        for meal, (first, last) in MEALS.items()
+        day.begins <= MEALS[meal][0] and ends > until and meal not in meals
+        for meal, until in day.fed_by.items()
     )
 
 

@@ -5,7 +5,7 @@ from datetime import date
 from agent.evidence.citations import inert
 from agent.evidence.geo import distance_text, duration_text
 from agent.evidence.hours import clock_of, minutes_of
-from agent.evidence.outing.plan import ENDS, counted_stops, timed, wanted_stops
+from agent.evidence.outing.plan import ENDS, timed
 from agent.evidence.types import LeftOut, Leg, Outing, Stop
 from agent.texts import Language, in_script, say, table
 
@@ -104,7 +104,7 @@ def outing_remarks(outing: Outing, language: Language) -> str:
     legs = [stop["leg"] for stop in outing["stops"] if "leg" in stop]
     legs += [outing["back"]] if "back" in outing else []
     remarks = [say("outing.stays_estimated", language)]
-    count, wanted = counted_stops(outing), wanted_stops(outing)
+    count, wanted = outing.get("had", 0), outing.get("asked", 0)
     rest = minutes_of(outing["wish"].get("back_by", ENDS)) - minutes_of(outing["ends"])
     if count < wanted:
         # Where hours are left, they are not what is short.
@@ -112,7 +112,7 @@ def outing_remarks(outing: Outing, language: Language) -> str:
         remarks.append(say(key, language, count=count, wanted=wanted))
     if rest > _LONG_REST:
         remarks.append(say("outing.rest_free", language, ends=outing["ends"]))
-    remarks += [*_lacks(outing, language), *_prices(outing, language)]
+    remarks += [*_told(outing, language), *_prices(outing, language)]
     if any(leg["estimated"] for leg in legs):
         remarks.append(say("outing.legs_estimated", language))
     if limit := outing["wish"].get("max_walk_m"):
@@ -127,12 +127,13 @@ def outing_remarks(outing: Outing, language: Language) -> str:
     return say("punctuation.space", language).join(remarks)
 
 
-def _lacks(outing: Outing, language: Language) -> list[str]:
-    """Return what is to be in the day, and no place that was found can be."""
+def _told(outing: Outing, language: Language) -> list[str]:
+    """Return what is not as it was asked for, and what no place that was found can be."""
     own = table("outing.meals", language)
     names = [own.get(word, _cell(word)) for word in outing.get("lacks", ())]
     joined = say("punctuation.comma", language).join(names)
-    return [say("outing.lacking", language, names=joined)] if names else []
+    lacking = [say("outing.lacking", language, names=joined)] if names else []
+    return [*map(_cell, outing.get("told", ())), *lacking]
 
 
 def _prices(outing: Outing, language: Language) -> list[str]:
@@ -167,7 +168,7 @@ def day_lines(outing: Outing, language: Language) -> str:
         marker = _marker(stop.get("source", ""))
         lines.append(f"{stop['begins']}–{stop['ends']} {stop_text(stop, language)}{marker}{way}")
     lines += [_left_out_line(left, language) for left in outing["left_out"]]
-    lines += [*_lacks(outing, language), *_prices(outing, language)]
+    lines += [*_told(outing, language), *_prices(outing, language)]
     return "\n".join(lines)
 
 

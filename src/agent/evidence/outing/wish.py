@@ -21,6 +21,8 @@ _LATEST_START = 11
 _SOON, _LAST_MINUTE = 30, 24 * 60 - 1
 _DAYS_AHEAD = 7
 _LONGEST_NAME = 80
+_LITTLE_WALK_M = 800
+"""From stop to stop for who wants to walk little and names no limit."""
 
 
 def valid_day(value: object) -> str:
@@ -40,57 +42,64 @@ def valid_wish(
     their names there.
     """
     wish = OutingWish(**outing["wish"]) if outing else OutingWish()
-    changes = listed(candidate.get("changes"))
-    if changes:
-        # They say themselves which stops there are.
+    wish.pop("unknown", None)
+    known, changes = list(_stops(outing, places)), listed(candidate.get("changes"))
+    order, stops = _order(candidate, outing, known), candidate.get("stops") or 0
+    if changes or order or 0 < stops <= MOST_VISITS:
+        # Each says which stops there are: of these the one said last holds.
         wish.pop("stops", None)
         wish.pop("order", None)
-    stops = candidate.get("stops") or 0
-    words = [clean_text(str(each), _LONGEST_NAME) for each in listed(candidate.get("order"))]
-    order = [*filter(None, words)]
-    if order and outing and not stops:
-        # Who names the first stops of a plan drops none of the others.
-        order += _unnamed(outing, order, places)
-    # Of an order, which has all stops, and a number of them the one said last holds.
-    if len(order := order[:MOST_VISITS]) > 1:
+    if order:
         wish["order"] = order
-        wish.pop("stops", None)
     elif 0 < stops <= MOST_VISITS:
         wish["stops"] = stops
-        wish.pop("order", None)
     if day:
         wish["day"] = day
     if begins := valid_clock(candidate.get("begins")):
         wish["begins"] = begins
-    back_by = valid_clock(candidate.get("back_by"))
-    if back_by > wish.get("begins", BEGINS):
+    if candidate.get("sets_out"):
+        wish["sets_out"] = True
+    if (back_by := valid_clock(candidate.get("back_by"))) > wish.get("begins", BEGINS):
         wish["back_by"] = back_by
     if candidate.get("on_foot"):
         wish["on_foot"] = True
+    if candidate.get("little_walking"):
+        wish["little_walking"], wish["max_walk_m"] = True, _LITTLE_WALK_M
     said = [*listed(candidate.get("meals")), *map(meal_named, order)]
     if stated := [meal for meal in MEALS if meal in said]:
         # A meal that comes into a plan takes the place of none.
         both = [*stated, *wish.get("meals", MEALS)] if outing and changes else stated
         wish["meals"] = [meal for meal in MEALS if meal in both]
-    wish.pop("unknown", None)
-    known = list(_stops(outing, places))
     for change in changes:
-        named, kind = (
-            clean_text(str(change.get("stop", "")), _LONGEST_NAME),
-            str(change.get("change")),
-        )
-        time, meant = valid_clock(change.get("time")), _meant(named, known)
+        named = clean_text(str(change.get("stop", "")), _LONGEST_NAME)
+        kind, time = str(change.get("change")), valid_clock(change.get("time"))
+        meant = _meant(named, known)
         if not named and outing and not begins:
-            wish = OutingWish(**{**wish, "begins": _moved(outing["begins"], kind, time)})
+            wish["begins"] = _moved(outing["begins"], kind, time)
         elif named and is_looked_up(named, kind, meant):
-            kind, incoming = "leave_out", _incoming(named, time, stated)
-            wish = OutingWish(**{**wish, "incoming": [*wish.get("incoming", []), incoming]})
+            kind = "leave_out"
+            wish["incoming"] = [*wish.get("incoming", []), _incoming(named, time, stated)]
         elif not meant and named not in MEALS:
-            unknown = [*wish.get("unknown", []), named][:MOST_VISITS]
-            wish = OutingWish(**{**wish, "unknown": unknown})
+            wish["unknown"] = [*wish.get("unknown", []), named][:MOST_VISITS]
         for stop in meant:
             wish = _changed(wish, stop, kind, time)
     return wish
+
+
+def _order(
+    candidate: Mapping[str, Any], outing: Outing | None, known: Sequence["_KnownStop"]
+) -> list[str]:
+    """Return what each stop is to be; who names the first stops of a plan drops none of the rest.
+
+    A single one is no order.
+    """
+    words = [clean_text(str(each), _LONGEST_NAME) for each in listed(candidate.get("order"))]
+    order = [*filter(None, words)]
+    if order and outing and not candidate.get("stops"):
+        named = {one.id for word in order for one in _meant(word, known)}
+        stops = [stop for stop in outing["stops"] if stop.get("place", "") not in {"", *named}]
+        order += [stop["name"] for stop in stops]
+    return order[:MOST_VISITS] if len(order) > 1 else []
 
 
 def is_looked_up(stop: str, change: str, meant: Sequence[object]) -> bool:
@@ -131,12 +140,6 @@ def _seated(incoming: Sequence[Incoming], left: list[Place]) -> Iterator[Place]:
         place = next((one for one in left if "meal" in each and is_meal(one)), left[0])
         left.remove(place)
         yield place
-
-
-def _unnamed(outing: Outing, order: Sequence[str], places: Sequence[Place]) -> list[str]:
-    """Return the names of the stops that an order of a plan does not name."""
-    named = {one.id for word in order for one in _meant(word, [*_stops(outing, places)])}
-    return [stop["name"] for stop in outing["stops"] if stop.get("place", "") not in {"", *named}]
 
 
 def meant_by(
