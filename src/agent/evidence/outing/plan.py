@@ -220,7 +220,7 @@ class _Planner:
         if self._order or "stops" in self._wish:
             outing["asked"] = len(self._words) or self._wish.get("stops", 0)
             outing["had"] = sum(map(self._is_counted, steps))
-        told = [*self._reordered(steps), *self._instead(steps), *self._not_known(steps)]
+        told = [*self._not_as_named(steps), *self._not_known(steps)]
         if self._sets_out:
             told.append(say("outing.setting_out", self._language, time=outing["begins"]))
         if told:
@@ -240,31 +240,25 @@ class _Planner:
         meals = [meal for meal in self._wish.get("meals", ()) if meal not in had]
         return [*(word for word in self._missing if not meal_named(word)), *meals]
 
-    def _reordered(self, steps: Sequence[Step]) -> Iterator[str]:
-        """Yield what comes before what the named order has before it, and by when it has to."""
-        made = [(s, s.visit, s.turn) for s in steps if s.visit is not None and self._words]
-        for (_, first, turn), (_, second, other) in pairwise(made):
+    def _not_as_named(self, steps: Sequence[Step]) -> Iterator[str]:
+        """Yield what comes before what the order has before it, and what stands for a word of it.
+
+        With the hour that made it so.
+        """
+        made = [(s.visit, s.turn) for s in steps if s.visit is not None and s.turn >= 0]
+        names = {at: map_name(self.places[at], self._language) for at, _ in made}
+        for (first, turn), (second, other) in pairwise(made if self._words else []):
             if turn > other:
                 until = max(window.latest for window in self._visits[first].windows)
                 since = min(window.earliest for window in self._visits[second].windows)
-                is_early = since > made[0][0].begins
-                yield say(
-                    "outing.reordered.since" if is_early else "outing.reordered.until",
-                    self._language,
-                    first=map_name(self.places[first], self._language),
-                    second=map_name(self.places[second], self._language),
-                    time=clock_of(since if is_early else until),
-                )
-
-    def _instead(self, steps: Sequence[Step]) -> Iterator[str]:
-        """Yield what stands for a word of the order, and is not called so."""
-        for step in steps:
-            if step.visit is None or not self._words:
-                continue
-            place, word = self.places[step.visit], self._words[step.turn]
+                key, at = ("since", since) if since > self._begins else ("until", until)
+                ends = {"first": names[first], "second": names[second]}
+                yield say(f"outing.reordered.{key}", self._language, time=clock_of(at), **ends)
+        for at, turn in made if self._words else []:
+            place, word = self.places[at], self._words[turn]
             if not is_called(place, word):
-                name, kind = map_name(place, self._language), kind_text(place, self._language)
-                yield say("outing.instead", self._language, word=word, name=name, kind=kind)
+                kind = kind_text(place, self._language)
+                yield say("outing.instead", self._language, word=word, name=names[at], kind=kind)
 
     def _not_known(self, steps: Sequence[Step]) -> Iterator[str]:
         """Yield for whom a stop is wanted and nobody knows whether it is for them."""

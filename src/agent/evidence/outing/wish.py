@@ -8,7 +8,7 @@ from typing import Any
 from agent.evidence.constraints import listed, valid_clock
 from agent.evidence.hours import clock_of, minutes_of
 from agent.evidence.kinds import is_meal, meal_named
-from agent.evidence.mentions import mentioned
+from agent.evidence.mentions import mentioned, places_of
 from agent.evidence.outing.plan import BEGINS
 from agent.evidence.outing.schedule import MEALS, MOST_VISITS, Meal
 from agent.evidence.queries import clean_text
@@ -94,11 +94,12 @@ def _order(
     A single one is no order.
     """
     words = [clean_text(str(each), _LONGEST_NAME) for each in listed(candidate.get("order"))]
-    order = [*filter(None, words)]
+    meant = [(word, _meant(word, known)) for word in words if word]
+    order = [stops[0].local or word if len(stops) == 1 else word for word, stops in meant]
     if order and outing and not candidate.get("stops"):
-        named = {one.id for word in order for one in _meant(word, known)}
-        stops = [stop for stop in outing["stops"] if stop.get("place", "") not in {"", *named}]
-        order += [stop["name"] for stop in stops]
+        named = {one.id for _, stops in meant for one in stops}
+        planned = known[: len(places_of(outing))]
+        order += [stop.local or stop.name for stop in planned if stop.id not in named]
     return order[:MOST_VISITS] if len(order) > 1 else []
 
 
