@@ -1,5 +1,7 @@
 """Records as lines: lengths, times and hours as people read them, in their language."""
 
+import json
+from importlib.resources import files
 from typing import Any, cast
 
 import pytest
@@ -45,7 +47,8 @@ from agent.evidence.types import (
 from agent.export.geojson import feature_collection
 from agent.export.markdown import place_table
 from agent.export.svg_map import anchor_of
-from agent.texts import Language
+from agent.mcp.osm.kinds import DIETS
+from agent.texts import OF_ANSWERS, Language, say
 from tests.support.rows import by_examples
 from tests.unit import export_samples
 from tests.unit.test_map_places import DETAIL, reader
@@ -382,6 +385,17 @@ def test_kinds_hours_and_weather_are_in_the_reader_s_language(
     weather = Weather(id="w", city="Oslo", days=[day], source="a0-0", fetched_at="")
     assert (kind_text(cafe, language), hours_text(cafe, language)) == (kind, hours)
     assert weather_texts(weather, language)[0].endswith(sky)
+
+
+def test_every_kind_that_a_map_tells_and_every_sky_has_a_word_in_each_language() -> None:
+    """A German read "Café" and "viewpoint" in one list."""
+    package = files("agent.evidence")
+    words = json.loads(package.joinpath("record_words.json").read_text("utf-8"))
+    known = json.loads(package.joinpath("reader_words.json").read_text("utf-8"))
+    tags = json.loads(files("agent.mcp.osm").joinpath("kinds.json").read_text("utf-8"))
+    told = [*words["kinds"].values(), *words["sky"].values(), *(row["en"][0] for row in tags)]
+    told += [say("map.options", "en", what=diet.replace("_", " ")) for diet in sorted(DIETS)]
+    assert [word for word in told if not set(OF_ANSWERS) <= known.get(word, {}).keys()] == []
 
 
 def test_readers_of_traditional_characters_have_records_in_them() -> None:
