@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from agent.evidence.geo import wgs84_of
-from agent.evidence.records import cost_words, distance_texts, hours_text, kind_text, name_text
+from agent.evidence.names import name_text
+from agent.evidence.records import cost_words, distance_texts, hours_text, kind_text
 from agent.evidence.said import BETWEEN_STOPS
 from agent.evidence.types import Anchor, Location, Place, Route, RouteMode, RouteStep
 from agent.texts import Language, in_script, say

@@ -15,7 +15,7 @@ from agent.core.progress import Spot, SpotRole
 from agent.evidence.agreement import plain_name
 from agent.evidence.geo import distance_text, duration_text, metres_apart, parse_lnglat, wgs84_of
 from agent.evidence.hours import yearly_hours
-from agent.evidence.names import map_name, name_text
+from agent.evidence.names import map_name
 from agent.evidence.records import (
     day_text,
     forecast_city,
