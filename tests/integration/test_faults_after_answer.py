@@ -47,7 +47,6 @@ async def answer_with(
     "step",
     [
         (claims, "statements"),
-        (claims, "without_invented_places"),
         (claims, "corrected"),
         (claims, "renumbered"),
         (draft, "evidence_of"),

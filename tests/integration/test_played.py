@@ -187,14 +187,6 @@ def test_what_no_evidence_bears_is_marked_or_gone_and_what_it_bears_is_kept(
     assert fate(replay.own(turn), expect["words"]) in expect["is"].split("|"), replay.own(turn)
 
 
-def test_a_recommended_place_that_no_evidence_knows_leaves_the_answer_and_is_counted(
-    replays: dict[str, Replay],
-) -> None:
-    replay = replays["en-coffee"]
-    assert "450 m away" not in replay.own(0)
-    assert told(replay.states[0])["checks"]["places_rejected"] == 1
-
-
 def test_state_terminal_batch_row_and_exports_hold_the_corrected_text(
     replays: dict[str, Replay], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -34,7 +34,6 @@ from agent.evidence.claims.corrected import (
 from agent.evidence.claims.judging import BATCH, Ruling, batches, refers_back, second_looks
 from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome, WrongFigure, revised
 from agent.evidence.claims.passages import Evidence
-from agent.evidence.claims.places import without_invented_places
 from agent.evidence.claims.proof import of_outdated_totals, proved, repeating, wrong_figures
 from agent.evidence.claims.revision import Revised
 from agent.evidence.claims.rewording import (
@@ -79,8 +78,6 @@ class Checked:
     """Where the text that was checked begins and ends, without the line below it."""
     missing: int
     """Statements of which words stand in no source."""
-    rejected: int
-    """Places that were recommended and that no evidence knows."""
 
 
 @dataclass
@@ -104,8 +101,6 @@ class ClaimCheck:
     body: str = ""
     statements: list[Statement] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
-    rejected: list[str] = field(default_factory=list)
-    """Names of recommended places that no evidence knows."""
     quoted: str = ""
     """What code quotes below the text, which is not checked."""
     is_checked: bool = False
@@ -254,7 +249,7 @@ class ClaimCheck:
         decided = await compute(lambda: self._decided(evidence), otherwise=lambda: None)
         if decided is None:
             return None
-        self._text, self.rejected, found = decided
+        self._text, found = decided
         if self._text != body:
             self.cites = ()
         self.statements = [*map(self._exactly, found)]
@@ -328,15 +323,14 @@ class ClaimCheck:
         for call in self._calls:
             call.cancel()
 
-    def _decided(self, evidence: Evidence) -> tuple[str, list[str], list[Statement]] | None:
-        """Return the text without invented places, their names, and what it states."""
-        bare = without_bare_list(self.body, [*self._cited, *self.sources.values()])
-        text, names = without_invented_places(bare, evidence, self.notation)
+    def _decided(self, evidence: Evidence) -> tuple[str, list[Statement]] | None:
+        """Return the text without a list of sources of its own, and what it states."""
+        text = without_bare_list(self.body, [*self._cited, *self.sources.values()])
         if not evidence.records:
             # Thanks and sums rest on nothing that a judge could read: they state nothing.
-            return text, names, []
+            return text, []
         found = [one for one in statements(text, self.notation) if not evidence.says(one.plain)]
-        return text, names, found
+        return text, found
 
     async def _proved(
         self,
@@ -465,7 +459,7 @@ class ClaimCheck:
 
     @property
     def text(self) -> str:
-        """Return the text that the statements stand in: without invented places."""
+        """Return the text that the statements stand in."""
         return self._text
 
     @property
@@ -542,7 +536,6 @@ class ClaimCheck:
             ),
             extent=[begins, begins + own],
             missing=sum(outcome.fails for outcome in self.outcomes),
-            rejected=len(self.rejected),
         )
 
 
@@ -573,5 +566,4 @@ def unchecked(streamed: str, body: str, used: list[Source], language: Language) 
         statements=[],
         extent=[begins, end],
         missing=0,
-        rejected=0,
     )

@@ -334,7 +334,7 @@ def _metadata(
     """Return what a client gets beside the text, its sources and places apart."""
     state, services = draft.state, draft.services
     usage = services.billed(add_usage(state.get("usage"), draft.meter.usage))
-    rejected = checked.rejected + len(state.get("places_rejected", []))
+    rejected = len(state.get("places_rejected", []))
     checks: dict[str, Any] = {
         "cited": len(checked.used),
         "unknown_ids_removed": draft.citer.unknown_ids_removed,

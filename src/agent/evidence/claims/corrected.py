@@ -10,7 +10,6 @@ from typing import Any
 from agent.core.strings import cut_at_break, is_table_rule, json_bytes, letters_of
 from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence, Passage
-from agent.evidence.claims.places import counted_down, is_known, item_name
 from agent.evidence.claims.proof import span_in
 from agent.evidence.claims.shown_sums import as_it_stands
 from agent.evidence.claims.statements import (
@@ -22,7 +21,7 @@ from agent.evidence.claims.statements import (
     Statement,
 )
 from agent.evidence.figures import figures, same
-from agent.evidence.language import LONGEST
+from agent.evidence.language import LONGEST, fold
 from agent.evidence.numbering import source_key
 from agent.evidence.references import CITATION, untitled
 from agent.evidence.types import Source
@@ -39,6 +38,10 @@ _QUOTES = (_MAX_QUOTE, 60, 24)
 _ENDS = re.compile(r"[。！？!?.；;，,]*[”」』）)\"’*_]*$")
 _STOP = re.compile(r"[。！？!?.；;，,]+[”」』\"’*_]*\s*$")
 _SIGN = re.compile(rf"\s?([{MARK}{CONTRADICTED}])")
+_ITEM_SIGN = re.compile(r"(\s*)(?:[-*+•]\s+|(\d{1,3})([.)、])\s*)")
+_BOLD_NAME = re.compile(r"\*\*([^*\n]{2,60}?)[:：]?\*\*")
+_BEFORE_COLON = re.compile(r"([^，,：:。.；;!?！？|*]{2,40}?)\s*(?:[：:—–]|\s-\s)")
+_BRANCH = re.compile(r"[(（【][^()（）【】]*[)）】]")
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ def corrected(
     """Return the text in parts, each statement as it should stand."""
     parts, at = list[Part](), 0
     gone = _lines_left_out(text, statements, outcomes)
-    numbers = counted_down(text, gone) if gone else []
+    numbers = _counted_down(text, gone) if gone else []
     behind_blanks = [text[c.start - 1] == " " for one in statements for c in one.citations]
     gap = " " * (2 * sum(behind_blanks) > len(behind_blanks))
 
@@ -136,18 +139,48 @@ def without_unknown(
         places = [*group]
         pairs = [(statements[at], outcomes[at]) for at in places]
         first = pairs[0][0]
-        name = next((one.row for one, _ in pairs if one.row), "") or item_name(first)
+        name = next((one.row for one, _ in pairs if one.row), "") or _item_name(first)
         goes = (
             first.kind in ("item", "cell")
             and any(_is_nowhere(*pair) for pair in pairs)
             and all(_is_nowhere(*pair) or pair[1].verdict == "own" for pair in pairs)
             and bool(name)
-            and not is_known(name, evidence)
+            and not _is_known(name, evidence)
             and _is_one_of_several(text, first)
         ) or (_is_emptied(pairs) and _is_one_of_several(text, first))
         for at in places if goes else ():
             found[at] = replace(outcomes[at], revised="")
     return found
+
+
+def _item_name(item: Statement) -> str:
+    """Return the name that an item begins with."""
+    match = _BOLD_NAME.match(item.text) or _BEFORE_COLON.match(item.plain)
+    return match[1].strip() if match else ""
+
+
+def _is_known(name: str, evidence: Evidence) -> bool:
+    """Return whether a name, without its branch, stands in some passage."""
+    base = fold(_BRANCH.sub("", name)).strip()
+    return any(base in fold(passage.text) for passage in evidence.holding(base))
+
+
+def _counted_down(text: str, gone: Container[int]) -> list[tuple[int, int, str]]:
+    """Return where numbers of lists change when the items that begin at `gone` go, and to what."""
+    edits, at = list[tuple[int, int, str]](), 0
+    lists: dict[int, tuple[int, int]] = {}
+    """The next number of the list of each depth, and how many of its items are gone."""
+    for line in text.splitlines(keepends=True):
+        sign = _ITEM_SIGN.match(line)
+        if sign and sign[2]:
+            number, depth = int(sign[2]), len(sign[1])
+            following, less = lists.get(depth, (0, 0))
+            less = (less if number == following else 0) + (at in gone)
+            if less and at not in gone:
+                edits.append((at + sign.start(2), at + sign.end(2), str(number - less)))
+            lists[depth] = (number + 1, less)
+        at += len(line)
+    return edits
 
 
 def _is_emptied(pairs: Sequence[tuple[Statement, Outcome]]) -> bool:
@@ -452,7 +485,7 @@ def left_out_for_want(
 
 def _subject(statement: Statement, outcome: Outcome) -> str:
     """Return what a statement is about in a few words, without those that nothing bears."""
-    if name := statement.row or item_name(statement):
+    if name := statement.row or _item_name(statement):
         return name
     plain = statement.plain
     accused = [span for span in outcome.spans if letters_of(span) != letters_of(plain)]
