@@ -15,10 +15,10 @@ ON_MONDAY = Constraints(open_on=[1])
 
 
 def left(
-    *hours: str | None, demands: Constraints = ON_MONDAY, queries: Any = (ASKED,)
+    *hours: str | None, demands: Constraints = ON_MONDAY, queries: Any = (ASKED,), **fields: Any
 ) -> list[str]:
     places = [
-        record(f"店{n}", id=f"amap:{n}", source=f"a0-{n}", open_time=open_time)
+        record(f"店{n}", id=f"amap:{n}", source=f"a0-{n}", open_time=open_time, **fields)
         for n, open_time in enumerate(hours)
     ]
     sources = [{"id": place["source"]} for place in places]
@@ -50,4 +50,14 @@ def test_where_no_record_says_if_a_place_is_open_the_web_is_asked_once(
 
 def test_hours_that_nobody_asked_for_need_no_second_look() -> None:
     assert left(None, demands=Constraints()) == []
-    assert left(None, demands=Constraints(max_cost=50)) == []
+    assert left(None, demands=Constraints(max_cost=50), rating=4.5) == []
+
+
+@pytest.mark.parametrize("demands", [Constraints(max_cost=50), Constraints(min_rating=4.5)])
+def test_where_the_map_has_no_ratings_and_prices_the_web_is_asked_for_those(
+    demands: Constraints,
+) -> None:
+    """OpenStreetMap knows none, Amap those of some."""
+    assert left(None, None, demands=demands, rating=None, cost=None) == ["书店 周一"]
+    assert left(None, demands=demands, rating=None, cost=30.0) == []
+    assert left(None, demands=Constraints(suits=["children"]), rating=None, cost=None) == []

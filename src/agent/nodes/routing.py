@@ -100,7 +100,8 @@ def goes_to_web(query: Query) -> bool:
 def left_by_map(state: OverallState, configuration: Configuration) -> list[Query]:
     """Return the queries that the map alone was asked and cannot answer: the web is next.
 
-    It found nothing, or of none of the places when they are open, which is demanded.
+    It found nothing, or tells of none of the places what is demanded: when they are open; and where
+    the map has no ratings and prices at all, these.
     """
     if configuration.web_search == "off" or state["turn"].get("own_only"):
         return []
@@ -111,25 +112,26 @@ def left_by_map(state: OverallState, configuration: Configuration) -> list[Query
         Query(query=query["query"], map=None)
         for number, query in enumerate(queries)
         if query["query"] not in searched
-        and (f"a{number}" not in prefixes or _is_unknown_when(state, number))
+        and (f"a{number}" not in prefixes or _is_untold(state, number))
     ]
 
 
 _WHEN = frozenset({"open_at", "open_until", "open_on", "not_on"})
+_RATED = frozenset({"min_rating", "max_cost", "min_cost", "total_cost"})
 
 
-def _is_unknown_when(state: OverallState, number: int) -> bool:
-    """Return whether no record of a query that fits says if the place is open when it should be."""
+def _is_untold(state: OverallState, number: int) -> bool:
+    """Return whether no record of a query that fits says if the place meets such a demand."""
     demands = state["turn"].get("constraints", {})
-    if _WHEN.isdisjoint(demands):
-        return False
     own = [
         place
         for place in state.get("places", [])
         if any(id.startswith(f"a{number}-") for id in source_ids(place))
     ]
+    is_rated = any(place["rating"] or place["cost"] for place in own)
+    asked = (_WHEN if is_rated else _WHEN | _RATED).intersection(demands)
     verdicts = [place.get("verdicts", []) for place in judged(own, demands, "en")]
     fitting = [of for of in verdicts if not any(v["verdict"] == "violated" for v in of)]
     return bool(fitting) and all(
-        any(v["constraint"] in _WHEN and v["verdict"] == "unknown" for v in of) for of in fitting
+        any(v["constraint"] in asked and v["verdict"] == "unknown" for v in of) for of in fitting
     )
