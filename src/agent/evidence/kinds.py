@@ -202,20 +202,17 @@ def positions(
 
 def meal_named(word: str) -> str:
     """Return the meal that a word is, in any language that has texts; else nothing."""
-    meals = ("lunch", "dinner")
-    return next((meal for meal in meals if _is_said(word, f"outing.meals.{meal}")), "")
-
-
-def _is_said(word: str, key: str) -> bool:
-    """Return whether a word is a text in any language that has it."""
-    return word.strip().casefold() in map(str.casefold, in_every_language(key))
+    said = word.strip().casefold()
+    meals = {meal: in_every_language(f"outing.meals.{meal}") for meal in ("lunch", "dinner")}
+    return next((meal for meal, own in meals.items() if said in map(str.casefold, own)), "")
 
 
 def is_any_of_kind(word: str) -> bool:
     """Return whether a word of an order is a meal, or a kind of place and nothing beside it."""
     kind = kind_searched(word)
-    own = kind and _is_said(word, f"constraints.kinds.{kind}")
-    return bool(meal_named(word) or own or _COFFEE.fullmatch(word.strip()))
+    names = in_every_language(f"constraints.kinds.{kind}") if kind else []
+    is_bare = bool(names) and words(word) <= words(" ".join(names))
+    return is_bare or bool(meal_named(word) or _COFFEE.fullmatch(word.strip()))
 
 
 def is_called(place: Place, word: str) -> bool:

@@ -167,7 +167,7 @@ _LATIN = re.compile(r"[^\W\d_\u3400-\u9fff][\w'’]*|\d+(?:\.\d+)?")
 _LITTLE_WORDS = """the a an of in on at to for from by and or but is are was were be been it its
 this that as with which also than then both all has have had can may one two not no only about some
 more most there their they he she you your after before into over under when where while what who
-how if so such other others each any per very"""
+how if so such other others another each any per very"""
 STOP_WORDS = frozenset(_LITTLE_WORDS.split())
 _STOP_HAN = "的了是在有和与及也都就被把对从到为于之其这那个一不没可以能会要又再而且但或"
 _BETWEEN_HAN = re.compile(rf"[^\u3400-\u9fff]+|[{_STOP_HAN}]")

@@ -25,7 +25,6 @@ from agent.evidence.kinds import (
 from agent.evidence.mentions import places_of
 from agent.evidence.names import map_name
 from agent.evidence.outing.schedule import (
-    MEAL_MINUTES,
     MEALS,
     MOST_VISITS,
     WITH_LUNCH,
@@ -82,7 +81,7 @@ _RATING = 4
 _EVENING_BEGINS = 18 * 60
 _BETWEEN_MEALS = (MEALS["lunch"][1] + MEALS["dinner"][0]) // 2
 _MAY_BE: Mapping[Meal, tuple[int, int]] = {
-    "lunch": (0, _BETWEEN_MEALS), "dinner": (_BETWEEN_MEALS, _DAY)
+    "lunch": (MEALS["lunch"][0] - 60, _BETWEEN_MEALS), "dinner": (_BETWEEN_MEALS, _DAY)
 }  # fmt: skip
 """When a meal may begin where somebody said what they want: what is beside its usual time bends."""
 _SETTING_OUT = 30
@@ -167,8 +166,8 @@ class _Planner:
         close = _without_far(places, self._leave_out)
         possible, self._possible, _ = self._turns_of(close)
         turns = {place["id"]: turn for place, turn in zip(close, possible, strict=True)}
-        changed = self._not_before | self._not_after | self._wish.get("eats", {})
-        self._said = {*aim.wanted, *changed, *(id for id, turn in turns.items() if turn)}
+        self._changed = {*self._not_before, *self._not_after, *self._wish.get("eats", ())}
+        self._said = {*aim.wanted, *self._changed, *(id for id, turn in turns.items() if turn)}
         visits = [(place, visit) for place in close if (visit := self._visit(place))]
         visits.sort(key=lambda pair: -pair[1].worth)
         self.places: list[Place] = []
@@ -183,6 +182,8 @@ class _Planner:
             else:
                 self.places.append(place)
                 self._visits.append(visit)
+        self._points = {place["id"]: place["wgs84"] for place in self.places}
+        self._points |= {HERE: self._near} if self._near else {}
         self._turns, self._words, self._missing = self._turns_of(self.places)
 
     def _turns_of(self, places: Sequence[Place]) -> tuple[list[int], list[str], list[str]]:
@@ -305,7 +306,9 @@ class _Planner:
             at_any_hour = self._windows(place, (0, _DAY), minutes)
             reason: LeftOutReason = "meals" if self._is_meal(place) else "time"
             reason = "closed" if not opened else "hours" if at_any_hour else reason
-            self._leave_out(place, reason, **self._when(place))
+            day = say(f"records.weekdays.{self._weekday}", self._language)
+            known = hours_text(place, self._language) or say("outing.hours_unknown", self._language)
+            self._leave_out(place, reason, day=day, hours=known)
             return None
         return Visit(
             minutes, tuple(windows), worth=self._worth(place),
@@ -321,11 +324,10 @@ class _Planner:
         """
         far = (place["distance_m"] or 0) * (_WALK_WEIGHS if self._walks_little else 1)
         liked = max(0, round(10 * rating_of(place) - far / 100))
-        outcomes = {
-            verdict["verdict"]
-            for verdict in place.get("verdicts", [])
-            if verdict["constraint"] != "total_cost"
-        }
+        verdicts = [
+            each for each in place.get("verdicts", ()) if each["constraint"] != "total_cost"
+        ]
+        outcomes = {each["verdict"] for each in verdicts}
         worth = _WORTH_FIT if outcomes == {"satisfied"} else _WORTH
         worth += _WORTH_WANTED * (place["id"] in self._said)
         worth += _WORTH_OPEN * (yearly_hours(place) is not None)
@@ -348,40 +350,40 @@ class _Planner:
         others = [o["wgs84"] for o in self._all if is_spot(o) and o["id"] != place["id"]]
         return is_spot(place) and any(metres_apart(place["wgs84"], o) <= _BESIDE_M for o in others)
 
-    def _when(self, place: Place) -> dict[str, str]:
-        day = say(f"records.weekdays.{self._weekday}", self._language)
-        hours = hours_text(place, self._language) or say("outing.hours_unknown", self._language)
-        return {"day": day, "hours": hours}
-
     def _windows(self, place: Place, span: tuple[int, int], minutes: int) -> list[Window]:
         """Return when a visit may begin while the place is open, and within what is wished for."""
         since, until = self._not_before.get(place["id"], 0), self._not_after.get(place["id"], _DAY)
         first = max(span[0], self._begins, since)
         last = min(max(span[1] - minutes, span[0]), until, self._ends - minutes)
         windows = [
-            Window(max(first, usual.earliest), min(last, usual.latest), usual.meal,
+            Window(max(first, min(usual.earliest, until)), min(last, usual.latest), usual.meal,
                    (since, since) if usual.meal and since else usual.usual)
             for usual in self._usual_hours(place, minutes)
         ]  # fmt: skip
         return [window for window in windows if window.earliest <= window.latest]
+
+    def _bends(self, place: Place) -> bool:
+        """Return whether one may come beside usual hours: what was said of the day needs it so."""
+        is_timed = not self._wish.keys().isdisjoint({"order", "begins", "back_by"})
+        return place["id"] in self._changed or (is_timed and place["id"] in self._said)
 
     def _usual_hours(self, place: Place, minutes: int) -> list[Window]:
         """Return when one usually goes to such a place; beside that only if somebody said so.
 
         In a named order, or in that of the plan before, no lunch is late before it could be dinner.
         """
-        is_said, own = place["id"] in self._said, self._wish.get("eats", {}).get(place["id"])
+        bends, own = self._bends(place), self._wish.get("eats", {}).get(place["id"])
         if self._is_meal(place):
             windows = list[Window]()
             for meal in [own] if own else self._wish.get("meals", MEALS):
                 first, last = MEALS[meal]
-                bends = (0, _DAY) if own else _MAY_BE[meal] if is_said else (first, last)
+                limits = (0, _DAY) if own else _MAY_BE[meal] if bends else (first, last)
                 last = _MAY_BE[meal][1] if self._order or self._aim.before else last
-                windows.append(Window(*bends, meal, (first, last)))
+                windows.append(Window(*limits, meal, (first, last)))
             return windows
         if is_for_evenings(place):
             evening = (_EVENING_BEGINS, _DAY)
-            return [Window(0 if is_said else evening[0], _DAY, usual=evening)]
+            return [Window(0 if bends else evening[0], _DAY, usual=evening)]
         light = sunset(place, self._date) - minutes if is_spot(place) else _DAY
         return [Window(0, _DAY, usual=(0, light))]
 
@@ -390,13 +392,12 @@ class _Planner:
         ends = self._near is not None
         is_ordered = bool(self._order and any(self._turns))
         away = _SETTING_OUT if self._sets_out else 0
-        waits = {
+        late_meals = {
             window.meal: _MAY_BE[window.meal][1]
             for place, visit in zip(self.places, self._visits, strict=True)
             for window in visit.windows
-            if window.meal and place["id"] in self._said
+            if window.meal and self._bends(place)
         }
-        fed_by = {meal: last + MEAL_MINUTES for meal, (_, last) in MEALS.items()}
         return Day(
             visits=[
                 # Beside what an order has, only a meal comes in.
@@ -412,36 +413,29 @@ class _Planner:
             most=MOST_VISITS if self._order else self._wish.get("stops", MOST_VISITS),
             budget=self._budget,
             spares_ways=self._walks_little,
-            fed_by=fed_by | waits,
+            late_meals=late_meals,
         )
 
     def _leg(self, start: str, end: str) -> Leg:
         """Return the measured way; one that is too long to walk only where it is not ridden."""
         longest = self._wish.get("max_walk_m", math.inf)
         walkable = math.inf if self._wish.get("on_foot") else WALKABLE_S
-        estimated = estimated_leg(self._point(start), self._point(end), longest, walkable)
+        ends = self._points[start], self._points[end]
+        estimated = estimated_leg(*ends, longest, walkable)
         measured = self._legs.get((start, end))
         if measured is None:
             return estimated
         if measured["mode"] == "walking" and measured["distance_m"] > longest:
-            return estimated_leg(self._point(start), self._point(end), 0)
+            return estimated_leg(*ends, 0)
         too_long = measured["mode"] == "walking" and measured["duration_s"] > walkable
         return estimated if too_long and estimated["mode"] == "transit" else measured
 
-    def _point(self, id: str) -> Point:
-        if id == HERE and self._near:
-            return self._near
-        return next(place["wgs84"] for place in self.places if place["id"] == id)
-
     def _stops(self, steps: Sequence[Step]) -> list[Stop]:
-        stops: list[Stop] = []
-        before = HERE if self._near else None
+        stops, before = list[Stop](), HERE if self._near else None
+        own = say("outing.own_choice", self._language)
         for step in steps:
-            stop = Stop(
-                name=say("outing.own_choice", self._language),
-                begins=clock_of(step.begins),
-                ends=clock_of(step.ends),
-            )
+            clocks = clock_of(step.begins), clock_of(step.ends)
+            stop = Stop(name=own, begins=clocks[0], ends=clocks[1])
             if step.visit is not None:
                 place = self.places[step.visit]
                 stop["place"], stop["name"] = place["id"], map_name(place, self._language)
@@ -460,18 +454,12 @@ class _Planner:
 
     def _leave_out_of(self, steps: Sequence[Step], at: int, place: Place) -> None:
         """Note why a place that is open on this day did not get into the plan."""
-        meals = {step.meal for step in steps}
-        windows = self._visits[at].windows
+        had = {step.meal for step in steps}
         spent = sum(self._visits[step.visit].cost for step in steps if step.visit is not None)
-        if spent + self._visits[at].cost > self._budget:
-            total = f"{self._wish.get('total_cost', 0):g}"
-            self._leave_out(place, "dear", total=total)
-        elif all(window.meal in meals for window in windows if window.meal) and self._is_meal(
-            place
-        ):
-            self._leave_out(place, "meals")
-        else:
-            self._leave_out(place, "time")
+        is_fed = self._is_meal(place) and all(w.meal in had for w in self._visits[at].windows)
+        reason: LeftOutReason = "meals" if is_fed else "time"
+        reason = "dear" if spent + self._visits[at].cost > self._budget else reason
+        self._leave_out(place, reason, total=f"{self._wish.get('total_cost', 0):g}")
 
 
 def rating_of(place: Place) -> float:

@@ -65,6 +65,11 @@ class Visit:
     turns: int = 0
     """The places in the order of the day that may be its own, a bit each; 0 where it has none."""
 
+    @property
+    def is_odd_end(self) -> bool:
+        """Return whether a day neither begins nor ends with it, as long as nobody says so."""
+        return self.is_break and not self.turns
+
 
 @dataclass(frozen=True)
 class Day:
@@ -87,10 +92,8 @@ class Day:
     """What all visits may cost a person."""
     spares_ways: bool = False
     """Whether less time on the way is better than an earlier end."""
-    fed_by: Mapping[Meal, int] = field(
-        default_factory=lambda: {meal: last + MEAL_MINUTES for meal, (_, last) in MEALS.items()}
-    )
-    """Until when one goes on without a meal."""
+    late_meals: Mapping[Meal, int] = field(default_factory=dict)
+    """Until when one goes on without a meal that may be late."""
 
 
 @dataclass(frozen=True)
@@ -160,14 +163,9 @@ def _rank(day: Day, state: _State, label: _Label) -> tuple[int, ...]:
     visited, _, last, _ = state
     worth = sum(visit.worth for at, visit in enumerate(day.visits) if visited >> at & 1)
     strain, travel = divmod(label.travel, _STRAIN)
-    strain += _ODD_END * _is_odd_end(day.visits[last])
+    strain += _ODD_END * day.visits[last].is_odd_end
     ends, travel = label.leaves + day.back[last], travel + day.back[last]
     return -worth, strain, *((travel, ends) if day.spares_ways else (ends, travel))
-
-
-def _is_odd_end(visit: Visit) -> bool:
-    """Return whether a day neither begins nor ends with a visit, as long as nobody says so."""
-    return visit.is_break and not visit.turns
 
 
 def _with_meals(
@@ -202,8 +200,10 @@ def _visits_from(day: Day, state: _State, label: _Label) -> Iterator[tuple[_Stat
         for turn in _free_turns(visit, taken):
             # Of the visits before, those whose turn comes later.
             late = (taken >> turn + 1).bit_count() if turn >= 0 else 0
-            strain = _OUT_OF_TURN * late + _ODD_END * (not visited and _is_odd_end(visit))
-            for window, begins, beside in _begun(visit, label.leaves + ways[at]):
+            strain = _OUT_OF_TURN * late + _ODD_END * (not visited and visit.is_odd_end)
+            arrives = label.leaves + ways[at]
+            may = [(w, *begun) for w in visit.windows for begun in w.begins(arrives)]
+            for window, begins, beside in may:
                 ends = begins + visit.minutes
                 had = meals | _meals_of(visit, window, begins)
                 is_late = ends + day.back[at] > day.ends
@@ -223,12 +223,6 @@ def _free_turns(visit: Visit, taken: int) -> list[int]:
     return [turn for turn in range(free.bit_length()) if free >> turn & 1]
 
 
-def _begun(visit: Visit, arrives: int) -> Iterator[tuple[Window, int, int]]:
-    for window in visit.windows:
-        for begins, beside in window.begins(arrives):
-            yield window, begins, beside
-
-
 def _meals_of(visit: Visit, window: Window, begins: int) -> frozenset[Meal]:
     """Return the meals that are had with a visit."""
     if window.meal:
@@ -240,8 +234,9 @@ def _meals_of(visit: Visit, window: Window, begins: int) -> frozenset[Meal]:
 def _goes_hungry(day: Day, ends: int, meals: frozenset[Meal]) -> bool:
     """Return whether a visit goes on when a meal's time is over, without that meal."""
     return any(
-        day.begins <= MEALS[meal][0] and ends > until and meal not in meals
-        for meal, until in day.fed_by.items()
+        day.begins <= first and ends > day.late_meals.get(meal, last + MEAL_MINUTES)
+        for meal, (first, last) in MEALS.items()
+        if meal not in meals
     )
 
 

@@ -1,5 +1,6 @@
 """Put a planned day into words: as a section of the answer, and as lines for a model."""
 
+from collections.abc import Sequence
 from datetime import date
 
 from agent.evidence.citations import inert
@@ -118,22 +119,22 @@ def outing_remarks(outing: Outing, language: Language) -> str:
     if limit := outing["wish"].get("max_walk_m"):
         remarks.append(say("outing.walks_within", language, limit=limit))
     unknown = [stop["name"] for stop in outing["stops"] if stop.get("hours_unknown")]
-    if unknown:
-        names = say("punctuation.comma", language).join(map(_cell, unknown))
-        remarks.append(say("outing.hours_not_known", language, names=names))
-    if strange := outing["wish"].get("unknown"):
-        names = say("punctuation.comma", language).join(map(_cell, strange))
-        remarks.append(say("outing.unknown_stops", language, names=names))
+    remarks += _of_names("hours_not_known", unknown, language)
+    remarks += _of_names("unknown_stops", outing["wish"].get("unknown", ()), language)
     return say("punctuation.space", language).join(remarks)
+
+
+def _of_names(key: str, names: Sequence[str], language: Language) -> list[str]:
+    """Return what is to be said of names; nothing where there are none."""
+    joined = say("punctuation.comma", language).join(map(_cell, names))
+    return [say(f"outing.{key}", language, names=joined)] if names else []
 
 
 def _told(outing: Outing, language: Language) -> list[str]:
     """Return what is not as it was asked for, and what no place that was found can be."""
     own = table("outing.meals", language)
-    names = [own.get(word, _cell(word)) for word in outing.get("lacks", ())]
-    joined = say("punctuation.comma", language).join(names)
-    lacking = [say("outing.lacking", language, names=joined)] if names else []
-    return [*map(_cell, outing.get("told", ())), *lacking]
+    names = [own.get(word, word) for word in outing.get("lacks", ())]
+    return [*map(_cell, outing.get("told", ())), *_of_names("lacking", names, language)]
 
 
 def _prices(outing: Outing, language: Language) -> list[str]:
@@ -147,10 +148,8 @@ def _prices(outing: Outing, language: Language) -> list[str]:
         of_all = f"{people} × ¥{each} = ¥{people * sum(known):g}" if people else ""
         of_all = of_all or say("records.cost", language, cost=each)
         told.append(say("outing.prices", language, sum=of_all, total=f"{total:g}"))
-    if unknown := [stop_text(stop, language) for stop in outing["stops"] if "cost" not in stop]:
-        names = say("punctuation.comma", language).join(unknown)
-        told.append(say("outing.prices_not_known", language, names=names))
-    return told
+    unknown = [stop_text(stop, language) for stop in outing["stops"] if "cost" not in stop]
+    return [*told, *_of_names("prices_not_known", unknown, language)]
 
 
 def outing_lines(outing: Outing, language: Language) -> str:
