@@ -188,7 +188,7 @@ class ShownPlace(TypedDict):
     number: int
     """On the map; 0 where it had none. In the list it has that of its place there."""
     listed: NotRequired[int]
-    """Its number in the answer's own list, 0 for none; absent where that has no numbers."""
+    """Its number in the answer's own list, 0 if it is in none; absent where that has no numbers."""
     heading: NotRequired[str]
     """Above that list, where the answer has several."""
 

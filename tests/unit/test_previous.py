@@ -212,6 +212,16 @@ def test_a_place_that_the_answer_did_not_name_has_its_pin_and_no_place_in_its_li
     assert [line.rsplit(" | ", 1)[-1] for line in shown[-2:]] == ["no. 1", "map pin 9"]
 
 
+def test_the_last_one_is_the_last_that_the_answer_named_however_many_stood_on_its_map() -> None:
+    """Of 21 places six were named; the last one was no. 21, of whom no more than a name is kept."""
+    others = [Place(**{**shop(f"店{n}", n), "mentioned": False}) for n in range(7, 22)]
+    named = [shop(f"店{n}", n) for n in range(1, 7)]
+    shown = shown_lines(turn_of([*named, *others], [], None), {}, "zh", 4000).splitlines()
+    assert shown[0].endswith(" (no. 1–6):")
+    assert [line.rsplit(" | ", 1)[-1] for line in shown[6:8]] == ["no. 6", "map pin 7"]
+    assert shown[-1].endswith("map pin 21")
+
+
 def test_a_place_that_a_planned_day_only_mentions_is_none_of_its_stops() -> None:
     """The museum to go on to was "no. 4" of a day of three."""
     places = [shop("甲店", 1), shop("乙店", 2), shop("丙店", 3)]

@@ -178,6 +178,27 @@ def test_of_two_kinds_asked_for_each_place_says_how_far_the_nearest_of_the_other
     assert with_nearest([park, car_park, café])[0]["further"][0]["origin"] == "a2-0"
 
 
+def test_one_place_of_two_names_is_one_distance() -> None:
+    """Each restaurant was 184 m from Design Museum, and 184 m from Designmuseo."""
+    café, museum = found("a0-0", "咖啡馆", 120.15), found("a1-0", "博物馆", 120.151)
+    museum["name_en"] = café["distance_from"] = "Design Museum"
+    assert "further" not in with_nearest([café, museum])[0]
+
+
+async def test_of_namesakes_the_answer_names_the_one_that_it_cites() -> None:
+    """Three branches of a café without a branch in their names were in its list."""
+    cafés = [Place(**{**found(f"a0-{n}", "咖啡馆", 120 + n), "name": "Kahvila"}) for n in range(3)]
+    source = Source(
+        id="a0-1", number=1, kind="place", title="", url="", provider="osm", quotes=[]
+    )  # fmt: skip
+    places = await listed(cafés, [source], "Kahvila [1] is near.", "zh", first=())
+    assert [(p["source"], p["mentioned"]) for p in places] == [
+        ("a0-1", True), ("a0-0", False), ("a0-2", False),
+    ]  # fmt: skip
+    every = await listed(cafés, [], "Kahvila is near.", "zh", first=())
+    assert all(p["mentioned"] for p in every)
+
+
 def test_a_station_of_the_same_search_is_what_its_cafés_are_near_to() -> None:
     """One search for both told of no café how far the metro is."""
     café = found("a0-0", "咖啡馆", 120.15)

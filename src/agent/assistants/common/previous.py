@@ -112,8 +112,7 @@ def shown_lines(
         for position, shown in enumerate(turn["places"], 1):
             place = by_id.get(shown["id"])
             # "The second one" is counted in the answer's list; what it did not name has its pin.
-            is_named = place is None or place["mentioned"]
-            no = shown.get("listed", position if is_named else 0)
+            no = shown.get("listed", position)
             if brief and at and not no:
                 continue
             source = again.get(shown["id"]) or (place["source"] if place else "")
@@ -355,6 +354,8 @@ def _shown(
         question=clean_text(question, _LONGEST_ASKED),
         places=[
             ShownPlace(id=place["id"], name=place["name"], number=place.get("number", 0))
+            # What the answer did not name is in no list of it.
+            | ({} if place["mentioned"] else {"listed": 0})
             for place in places[:_MOST_SHOWN]
         ],
         cited=list(dict.fromkeys(cited)),

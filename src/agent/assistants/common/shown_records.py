@@ -111,14 +111,18 @@ def _with_mentions(
     """
     leading = {id: at for at, id in enumerate(first)}
     numbers = {source["id"]: source.get("number") or 0 for source in used}
+    cited = {p["id"]: min(own) for p in places
+             if (own := [numbers[id] for id in source_ids(p) if id in numbers])}  # fmt: skip
     named = mentioned(places, text)
+    # Of namesakes, two branches of a café, a text names the one that it cites.
+    told = {named[id] for id in cited if id in named}
+    named = {id: at for id, at in named.items() if id in cited or at not in told}
     last = len(places) + len(used) + 1
 
     def order(place: Place) -> tuple[bool, int, int, int]:
-        cited = [numbers[id] for id in source_ids(place) if id in numbers]
-        is_mentioned = place["id"] in named or bool(cited)
-        leads = leading.get(place["id"], len(leading))
-        return not is_mentioned, leads, min(cited, default=last), named.get(place["id"], 0)
+        id = place["id"]
+        is_mentioned, leads = id in named or id in cited, leading.get(id, len(leading))
+        return not is_mentioned, leads, cited.get(id, last), named.get(id, 0)
 
     marked = [Place(**{**p, "mentioned": not order(p)[0]}) for p in sorted(places, key=order)]
     named_first = [p for p in marked if p["mentioned"]]
@@ -222,7 +226,8 @@ def _near(place: Place, own: set[PlaceKind | None], sought: Iterable[_Sought]) -
     others = [
         (metres_apart(place["wgs84"], other["wgs84"]), other["name"], its, other.get("name_en"))
         for other, its, fits in sought
-        if fits and _are_other_kinds(own, its) and other["name"] != place["distance_from"]
+        if fits and _are_other_kinds(own, its)
+        if place["distance_from"] not in (other["name"], other.get("name_en"))
     ]
     metres, name, its, english = min(
         others, key=itemgetter(0, 1), default=(inf, "", _NO_KINDS, None)
