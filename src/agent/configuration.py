@@ -231,6 +231,9 @@ class Configuration(BaseModel):
     )
 
     # Limits.
+    answer_now: bool = Field(
+        False, description="Answer from what was found so far; nothing more is looked up."
+    )
     max_searches: Searches = 30
     max_model_calls: ModelCalls = 40
     max_map_calls: MapCalls = 30

@@ -176,6 +176,33 @@ def test_a_stopped_run_answers_from_what_it_had_found(visit: Visits, gemini: Hel
     expect(page.locator(".prose a.cite")).not_to_have_count(0)
 
 
+@pytest.mark.parametrize(
+    ("assistant", "writer"),
+    [("深入研究", "deep_report"), ("求一个准确答案", "team_verifier"), ("资料汇编", "dossier")],
+)
+def test_what_was_found_is_answered_from_whoever_was_asked(
+    visit: Visits, gemini: HeldGemini, assistant: str, writer: str
+) -> None:
+    page = visit().tab()
+    page.get_by_role("button", name="由谁来答").click()
+    page.get_by_role("radio", name=re.compile(f"^{assistant}")).check()
+
+    def writes(_: object, body: object) -> bool:
+        return f"<task>{writer}</task>" in str(body)
+
+    gemini.hold(writes)
+    turn = ask(page, ASPECTS_EN)
+    gemini.waits(writes)
+    page.get_by_role("button", name=STOP).click()
+    ends(turn, "stopped")
+    gemini.let_go()
+    asked = sum(searches(None, request.body) for request in gemini.requests)
+    turn.get_by_role("button", name="用已查到的作答").click()
+    ends(turn)
+    expect(part(turn, "answer")).to_contain_text("You stopped the search")
+    assert sum(searches(None, request.body) for request in gemini.requests) == asked
+
+
 def test_a_run_stopped_before_its_first_queries_has_nothing_to_answer_from(
     visit: Visits, gemini: HeldGemini
 ) -> None:

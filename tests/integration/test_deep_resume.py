@@ -148,3 +148,38 @@ async def test_a_finished_research_that_is_continued_asks_nothing(
         again = await run(graph, None)
     assert world.asked == []
     assert answer_of(again).id == answer_of(first).id
+
+
+async def stopped_then_answered(world: World, folder: Path, held: Fault) -> dict[str, Any]:
+    """The state of a run that was stopped at a call, and then was to answer at once."""
+    async with process(world, folder) as graph:
+        task = asyncio.create_task(run(graph, ZH))
+        await until(lambda: held.times == 0)
+        await settled(world.asked)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        world.asked.clear()
+        context = DeepConfiguration(small_topic_tokens=0, answer_now=True)
+        state: dict[str, Any] = await graph.ainvoke(None, CONFIG, context=context)
+    return state
+
+
+async def test_a_stopped_research_answers_from_what_it_had_found_and_looks_nothing_up(
+    world: World, tmp_path: Path
+) -> None:
+    state = await stopped_then_answered(world, tmp_path, world.hang("deep_compress"))
+    assert [source["url"] for source in told(state)["sources"]]
+    assert [gap["code"] for gap in told(state)["gaps"]].count("stopped_early") == 1
+    assert "您停止了查找" in str(answer_of(state).text)
+    assert not [one for one in world.asked if one.startswith("tavily")]
+    assert not [one for one in world.asked if "<task>deep_" in one and "deep_report" not in one]
+
+
+async def test_a_research_stopped_before_anything_was_found_says_so_without_a_model(
+    world: World, tmp_path: Path
+) -> None:
+    state = await stopped_then_answered(world, tmp_path, world.hang("deep_explore"))
+    assert told(state)["sources"] == []
+    assert "您停止了查找" in str(answer_of(state).text)
+    assert world.asked == []

@@ -162,3 +162,43 @@ async def test_a_finished_dossier_that_is_continued_asks_nothing(
         again = await lab.ask(None)
     assert asked.log == []
     assert answer_of(again).id == answer_of(first).id
+
+
+@pytest.mark.parametrize("stage", ["execute_decide", "tavily", "task_queries"])
+async def test_a_stopped_dossier_answers_from_what_it_had_found_and_looks_nothing_up(
+    world: World, tmp_path: Path, stage: str
+) -> None:
+    asked, knowledge = Asked(world), MemoryKnowledge()
+    held = hang(world, stage)
+    async with process(world, tmp_path, knowledge) as lab:
+        running = asyncio.create_task(lab.ask())
+        await until(lambda: held.times == 0)
+        await settled(asked.log)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        asked.log.clear()
+        state = await lab.ask(None, answer_now=True)
+    assert told(state)["sources"]
+    assert [gap["code"] for gap in told(state)["gaps"]].count("stopped_early") == 1
+    assert {one.split()[0] for one in asked.log} == {"gemini"}
+    tasks = set(re.findall(r"<task>(\w+)</task>", "\n".join(asked.log)))
+    assert "dossier" in tasks
+    assert tasks.isdisjoint({"plan_tasks", "execute_decide", "task_queries", "rewrite_headings"})
+
+
+async def test_a_dossier_stopped_before_anything_was_found_says_so_without_a_model(
+    world: World, tmp_path: Path
+) -> None:
+    asked, knowledge = Asked(world), MemoryKnowledge()
+    held = hang(world, "plan_tasks")
+    async with process(world, tmp_path, knowledge) as lab:
+        running = asyncio.create_task(lab.ask())
+        await until(lambda: held.times == 0)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        asked.log.clear()
+        state = await lab.ask(None, answer_now=True)
+    assert told(state)["sources"] == []
+    assert asked.log == []

@@ -117,3 +117,35 @@ async def test_a_finished_discussion_that_is_continued_asks_nothing(
         again = await lab.ask(None)
     assert log.asked == []
     assert answer_of(again).id == answer_of(first).id
+
+
+async def answered_at_once(
+    folder: Path, engine: str, stage: str, skip: int
+) -> tuple[dict[str, Any], list[str]]:
+    """The state of a discussion that was stopped and then was to answer, and what that asked."""
+    async with process(folder, engine) as (lab, log):
+        await broken_off(lab, hang(lab, stage, skip))
+        log.asked.clear()
+        state = await lab.ask(None, answer_now=True)
+    return state, log.asked
+
+
+@pytest.mark.parametrize(("stage", "skip"), [("team_verifier", 0), ("team_synthesize", 0)])
+async def test_a_stopped_discussion_answers_from_what_it_had_found_and_looks_nothing_up(
+    tmp_path: Path, engine: str, stage: str, skip: int
+) -> None:
+    state, asked = await answered_at_once(tmp_path, engine, stage, skip)
+    assert told(state)["sources"]
+    assert not told(state)["verified"]
+    assert [gap["code"] for gap in told(state)["gaps"]].count("stopped_early") == 1
+    tasks = set(re.findall(r"<task>(team_\w+)</task>", "\n".join(asked)))
+    assert tasks <= {"team_synthesize"}
+    assert not [one for one in asked if one.startswith("/search")]
+
+
+async def test_a_discussion_stopped_before_anything_was_found_says_so_without_a_model(
+    tmp_path: Path, engine: str
+) -> None:
+    state, asked = await answered_at_once(tmp_path, engine, "team_researcher", 0)
+    assert not told(state)["answered"]
+    assert asked == []

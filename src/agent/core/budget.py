@@ -68,6 +68,8 @@ class Limits:
     """Reserved of `max_run_seconds` so that an answer can still be written."""
     max_run_dollars: float = 0.0
     """Nothing is no limit."""
+    answer_now: bool = False
+    """Whether there is no time left but for the answer."""
 
 
 class Budget:
@@ -100,6 +102,8 @@ class Budget:
 
     def remaining(self, *, answering: bool = False) -> float:
         """Return the seconds left for research, or for the answer when `answering`."""
+        if self.limits.answer_now and not answering:
+            return 0.0
         reserve = 0.0 if answering else self.limits.answer_seconds
         return self.limits.max_run_seconds - reserve - self.seconds()
 
@@ -117,6 +121,11 @@ class Budget:
             self._told = self._clock()
             return True
 
+    def out_of_time(self) -> BudgetExceeded:
+        """Return the error of who has no time left."""
+        seconds = 0.0 if self.limits.answer_now else self.limits.max_run_seconds
+        return BudgetExceeded("max_run_seconds", seconds)
+
     def left(self, kind: Spending) -> int:
         """Return the calls of that kind that may still be made."""
         limit: int = getattr(self.limits, f"max_{kind}")
@@ -128,7 +137,7 @@ class Budget:
         limit = f"max_{kind}"
         allowed = getattr(self.limits, limit)
         if self.remaining(answering=answering) <= 0:
-            raise BudgetExceeded("max_run_seconds", self.limits.max_run_seconds)
+            raise self.out_of_time()
         with self._lock:
             tokens = self._spent["input_tokens"] + self._spent["output_tokens"]
             if kind == "model_calls" and not answering and tokens >= self.limits.max_run_tokens:

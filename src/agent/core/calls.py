@@ -20,7 +20,6 @@ from typing import Any, Protocol, TypeVar
 from agent.core.budget import Meter, Spending
 from agent.core.concurrency import Breaker, Pace, SharedSemaphore, SlidingWindow
 from agent.core.errors import (
-    BudgetExceeded,
     MalformedReply,
     ProviderError,
     ProviderUnavailable,
@@ -167,8 +166,7 @@ class Calls:
                 async with asyncio.timeout(max(0.0, meter.remaining())):
                     await policy.places.__aenter__()
             except TimeoutError:
-                limit = meter.budget.limits.max_run_seconds
-                raise BudgetExceeded("max_run_seconds", limit) from None
+                raise meter.budget.out_of_time() from None
         try:
             yield
         finally:
@@ -247,7 +245,7 @@ class Calls:
         if policy.spends:
             meter.reserve(policy.spends)
         if (most := meter.remaining()) <= 0:
-            raise BudgetExceeded("max_run_seconds", meter.budget.limits.max_run_seconds)
+            raise meter.budget.out_of_time()
         began = time.monotonic()
         try:
             async with pulse.limit(policy.first_seconds or policy.timeout, policy.timeout, most):
@@ -299,7 +297,7 @@ def told_when_ended(provider: str, request: Any, turn_id: str, tokens: Tokens) -
 async def _wait(delay: float, meter: Meter) -> None:
     """Wait for a place that is booked; a run that would end before it does not wait."""
     if delay >= meter.remaining():
-        raise BudgetExceeded("max_run_seconds", meter.budget.limits.max_run_seconds)
+        raise meter.budget.out_of_time()
     if delay > 0:
         await asyncio.sleep(delay)
 

@@ -189,7 +189,7 @@ class KnowledgeBase:
             async with asyncio.timeout(seconds), FileReaders(1, self._limits) as readers:
                 await CollectionWriter(tools, target, readers, meter).keep(source, None)
         except TimeoutError:
-            raise BudgetExceeded("max_run_seconds", meter.budget.limits.max_run_seconds) from None
+            raise meter.budget.out_of_time() from None
         except CannotRead as error:
             code = str(error)
             # Nobody can ask for a paper to be tried again, and a busy machine is slow.

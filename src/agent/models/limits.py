@@ -10,7 +10,6 @@ from typing import Any
 
 from agent.core.budget import Meter
 from agent.core.calls import Pulse
-from agent.core.errors import BudgetExceeded
 from agent.core.strings import unrounded_tokens
 from agent.models.catalogue import ModelName
 from agent.models.types import ModelRequest, Response, StreamPiece, Thinking
@@ -272,7 +271,7 @@ def refuse_runaway(response: Response, provider: str, model: str, *, characters:
 def refuse_late(size: ReplySize, meter: Meter) -> None:
     """Raise BudgetExceeded where a reply has no time left: its call would be given up half-way."""
     if size.is_late:
-        raise BudgetExceeded("max_run_seconds", meter.budget.limits.max_run_seconds)
+        raise meter.budget.out_of_time()
 
 
 def _has_thoughts(response: Response) -> bool:

@@ -164,7 +164,8 @@ async def _body(draft: Draft, state: OverallState) -> AsyncIterator[str]:
             draft.gaps.append(_not_looked_up(draft))
     elif _was_searched(state) and not _has_evidence(draft, state):
         tried = [query["query"] for query in state["queries"]]
-        way_on = "" if draft.is_ruled_out else await _way_on(draft, state)
+        has_to_end = draft.is_ruled_out or draft.configuration.answer_now
+        way_on = "" if has_to_end else await _way_on(draft, state)
         yield way_on or draft.nothing_found(tried)
     else:
         prompt = _prompt(draft, state)

@@ -148,7 +148,7 @@ def _can_search(state: OverallState, configuration: Configuration) -> bool:
     spent = state.get("usage") or no_usage()
     web = configuration.web_search != "off" and spent["searches"] < configuration.max_searches
     maps = configuration.geo_routing != "never" and _map_calls_left(state, configuration) > 0
-    inside = state["turn"].get("own_only", False)
+    inside = state["turn"].get("own_only", False) or configuration.answer_now
     return bool(configuration.max_follow_up_queries) and not inside and (web or maps)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from agent.core.budget import Meter
 from agent.core.calls import Calls, Policy
 from agent.core.concurrency import SharedSemaphore, SingleFlight
-from agent.core.errors import BudgetExceeded, MalformedReply, ProviderRefused
+from agent.core.errors import MalformedReply, ProviderRefused
 from agent.core.outside import parse_json
 from agent.core.private_files import private_folder
 from agent.reading.fetch import Fetcher
@@ -71,7 +71,7 @@ class PaperStore:
 
     async def _fetch(self, url: str, meter: Meter) -> str:
         if meter.remaining() <= 0:
-            raise BudgetExceeded("max_run_seconds", meter.budget.limits.max_run_seconds)
+            raise meter.budget.out_of_time()
         async with self._places:
             return await self._fetched_now(url, meter)
 

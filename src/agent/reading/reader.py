@@ -7,7 +7,7 @@ from urllib.parse import urldefrag, urljoin
 
 from agent.core.budget import Meter
 from agent.core.calls import Calls, Policy
-from agent.core.errors import BudgetExceeded, MalformedReply
+from agent.core.errors import MalformedReply
 from agent.core.outside import parse_json
 from agent.reading.extract import KINDS, Extractor
 from agent.reading.fetch import Fetcher
@@ -56,7 +56,7 @@ class Reader:
 
     async def _read(self, url: str, meter: Meter) -> str:
         if meter.remaining() <= 0:
-            raise BudgetExceeded("max_run_seconds", meter.budget.limits.max_run_seconds)
+            raise meter.budget.out_of_time()
         page = await self._fetcher.get(url, meter=meter, kinds=KINDS)
         extracted, kind = await self._extractor.extract(page.body, page.content_type)
         article = Article(

@@ -6,7 +6,7 @@ from typing import Any
 
 from agent.core.budget import Meter
 from agent.core.concurrency import SharedSemaphore
-from agent.core.errors import BudgetExceeded, ProviderError, ProviderRefused, RateLimited
+from agent.core.errors import ProviderError, ProviderRefused, RateLimited
 from agent.search.documents import Document, DocumentSearch, make_document
 from agent.search.hits import fields, rows_of
 from agent.search.http import error_message
@@ -32,8 +32,7 @@ class Wikipedia(DocumentSearch):
                 async with asyncio.timeout(max(0.0, meter.remaining())):
                     await stack.enter_async_context(_ONE_AT_A_TIME)
             except TimeoutError:
-                limit = meter.budget.limits.max_run_seconds
-                raise BudgetExceeded("max_run_seconds", limit) from None
+                raise meter.budget.out_of_time() from None
             return await super().search(query, meter=meter, count=count, since=since)
 
     async def fetch(self, query: str, count: int, since: str) -> list[Document | None]:

@@ -11,6 +11,7 @@ from agent.assistants.common.gaps import (
     model_gaps,
     said_first,
     taken_sources,
+    with_early_stop,
     with_recovered,
 )
 from agent.assistants.common.judge import WAITING, Judge, Reviser, evidence_of
@@ -128,6 +129,8 @@ class Draft:
         self.conclude: Callable[[Checked], Checked] = lambda checked: checked
         """What an assistant makes of the message by what its check came to."""
         self.gaps: list[Gap] = [*state.get("gaps", []), *model_gaps(self.turn)]
+        if configuration.answer_now:
+            self.gaps = with_early_stop(self.gaps, self.language)
         self.degraded = False
         self.failure = ""
         """Why the model wrote nothing, or not to its end."""

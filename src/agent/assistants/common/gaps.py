@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from agent.core.budget import Meter
-from agent.core.errors import AgentError, ConfigurationError, KeyRefused
+from agent.core.errors import AgentError, BudgetExceeded, ConfigurationError, KeyRefused
 from agent.core.strings import cut_at_break
 from agent.evidence.citations import inert
 from agent.evidence.grounding import says_not_found
@@ -23,7 +23,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-NOT_LOOKED_UP = "not_looked_up"
+NOT_LOOKED_UP, STOPPED_EARLY = "not_looked_up", "stopped_early"
 TASK_GAPS = frozenset({"task_empty"})
 """Codes of what was found out on one task; each task has its own."""
 _FOUND_NOTHING = frozenset({
@@ -40,9 +40,11 @@ _IN_OWN_WORDS = _FOUND_NOTHING | {
     "answer_unsupported",
     "outing_too_few", "outing_impossible", "search_sites", "search_since", "search_undated",
     "documents_alone", *REMARKS, "no_documents", "none_to_read",
-    "attachments_unread", "model_weak", "model_no_tools", NOT_LOOKED_UP, RULED_OUT,
+    "attachments_unread", "model_weak", "model_no_tools", NOT_LOOKED_UP, STOPPED_EARLY, RULED_OUT,
 }  # fmt: skip
-_NO_SOURCE = {"no_documents", "attachments_unread", "model_weak", "model_no_tools"}
+_NO_SOURCE = {
+    "no_documents", "attachments_unread", "model_weak", "model_no_tools", STOPPED_EARLY,
+}  # fmt: skip
 """Codes of what is told of a run, though nothing was asked in vain."""
 _GENERAL = ("limit", "max_searches", "max_map_calls", "web")
 """What a model that has all it needs may leave unsaid; a map that failed is said."""
@@ -57,7 +59,7 @@ _KEPT = (_TAKEN, RULED_OUT)
 """Codes of what is told beside a model's word on what is missing: it knows nothing of them."""
 _ALWAYS_SAID = {
     "model_weak", "notes_lack", "outing_too_few", "outing_impossible", *{*REMARKS} - {_TAKEN},
-    "no_documents", "none_to_read", "attachments_unread", NOT_LOOKED_UP,
+    "no_documents", "none_to_read", "attachments_unread", NOT_LOOKED_UP, STOPPED_EARLY,
 }  # fmt: skip
 _IN_LINE, _LONGEST_NOTE = 2, 160
 _SAID, _SAID_MISSING, _ENOUGH_WORDS, _LEAST_WORDS, _SHORT_TEXT = 0.6, 0.25, 5, 3, 200
@@ -301,6 +303,19 @@ def run_gap(
     return Gap(query=query, provider=provider or assistant, code=code, message=message)
 
 
+def stopped_early(language: Language) -> Gap:
+    """Return that somebody wanted the answer of what was found so far."""
+    message = say("answer.stopped_early", language)
+    return Gap(query="", provider="run", code=STOPPED_EARLY, message=message)
+
+
+def with_early_stop(gaps: Sequence[Gap], language: Language) -> list[Gap]:
+    """Return the gaps of a run that was to answer at once: what it no longer did follows."""
+    others = [g for g in gaps if not g["code"].startswith("budget_")]
+    stop = stopped_early(language)
+    return [*(g for g in others if g != stop), stop]
+
+
 def undated_gap(used: Sequence[Source], since: str, language: Language) -> list[Gap]:
     """Return the gap of cited pages whose date nobody knows, where it matters; else none."""
     if not since:
@@ -357,6 +372,9 @@ async def ask_or_gap(
             ) from error
         language = turn["language"]
         log.warning("turn=%s %s: %s", turn["id"], part, error)
+        if isinstance(error, BudgetExceeded) and not error.value:
+            reason = reason_of(error, language)
+            return None, [Gap(query="", provider=part, code=error.code, message=reason)]
         if gap is None:
             return None, [gap_of("", error, part, language)]
         return None, [gap(reason_of(error, language))]

@@ -287,13 +287,14 @@ def open_meter(
 def limits_of(configuration: Configuration) -> Limits:
     """Return the limits of a run; at most a minute of its time is kept back for the answer."""
     return Limits(
-        max_searches=configuration.max_searches,
+        max_searches=0 if configuration.answer_now else configuration.max_searches,
         max_model_calls=configuration.max_model_calls,
-        max_map_calls=configuration.max_map_calls,
+        max_map_calls=0 if configuration.answer_now else configuration.max_map_calls,
         max_run_tokens=configuration.max_run_tokens,
         max_run_seconds=configuration.max_run_seconds,
         answer_seconds=min(60.0, configuration.max_run_seconds / 3),
         max_run_dollars=configuration.max_run_dollars,
+        answer_now=configuration.answer_now,
     )
 
 
@@ -311,6 +312,8 @@ def share_spent(
 ) -> str:
     """Return the limit of which no more than `share` is left; empty while there is none."""
     usage = spent or no_usage()
+    if configuration.answer_now:
+        return "answer_now"
     if usage["model_calls"] >= configuration.max_model_calls - share.kept_calls:
         return "max_model_calls"
     tokens = usage["input_tokens"] + usage["output_tokens"]

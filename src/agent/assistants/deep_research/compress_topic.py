@@ -193,7 +193,12 @@ class _Branch:
             result["useful_webpages"], self.services, self.meter, turn["language"], self.workspace
         )
         room = self.configuration.small_topic_tokens
-        is_small = _tokens(pages) < room or room >= _LEAST_OF_PAGE * len(pages)
+        # An answer that is wanted at once is written from the pages themselves.
+        is_small = (
+            self.configuration.answer_now
+            or _tokens(pages) < room
+            or room >= _LEAST_OF_PAGE * len(pages)
+        )
         if is_small:
             notes = Notes(_excerpts(pages))
         else:

@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel
 
 from agent.assistants.common.conversation import prompt_tokens
-from agent.assistants.common.gaps import ask_or_gap, run_gap
+from agent.assistants.common.gaps import STOPPED_EARLY, ask_or_gap, run_gap, stopped_early
 from agent.assistants.common.material import with_ids_of
 from agent.assistants.common.own_documents import SEARCH_DOCUMENTS, own_scope, search_own
 from agent.assistants.common.previous import previous_lines
@@ -237,6 +237,8 @@ _TOKEN_SHARE, _SECOND_SHARE = 0.7, 0.6
 def ending(state: DeepState, configuration: Configuration, meter: Meter) -> Gap | None:
     """Return why exploration must end now, for the reader; None where it may go on."""
     language = state["turn"]["language"]
+    if configuration.answer_now:
+        return stopped_early(language)
     for gap in state.get("gaps", []):
         if gap["code"] in ENDING:
             return gap
@@ -366,7 +368,7 @@ def _end_update(state: DeepState, gap: Gap, runtime: Runtime[Configuration]) -> 
         log.info("turn=%s %s: ended by %s", state["turn"]["id"], NODE, gap["code"])
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
     gaps = [] if is_known else [gap]
-    if not state["searched"]:
+    if not state["searched"] and gap["code"] != STOPPED_EARLY:
         return DeepUpdate(topic_messages=inner([own_words(state)]), gaps=gaps, searched=True)
     return DeepUpdate(intent=_intent("end", gap["message"]), gaps=gaps)
 

@@ -11,7 +11,7 @@ from langchain_core.messages.tool import tool_call
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 
-from agent.assistants.common.gaps import gap_of, run_gap
+from agent.assistants.common.gaps import gap_of, run_gap, stopped_early
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.steering import dropped, new_wishes, wished
 from agent.assistants.common.toolbox import CODE
@@ -143,6 +143,8 @@ class _Step:
         self.failures = self.state["failures"]
         self.instruction = self.state.get("instruction", "")
         spent = self.state.get("usage")
+        if self.configuration.answer_now:
+            return self._end_update("budget", stopped_early(self._language))
         if limit := share_spent(_SHARE, spent, self.configuration, self.meter):
             return self._end_update(
                 "budget", run_gap("team_answer.chat_budget", self._language, limit=limit)

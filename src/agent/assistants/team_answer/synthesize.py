@@ -22,7 +22,7 @@ from agent.assistants.team_answer.documents import (
     with_documents,
     with_pages,
 )
-from agent.assistants.team_answer.evidence_view import evidence_view
+from agent.assistants.team_answer.evidence_view import evidence_view, known_sources, lookups
 from agent.assistants.team_answer.settlement import SynthesizedAnswer, settled
 from agent.assistants.team_answer.speakers import (
     NO_DOCUMENTS,
@@ -139,6 +139,9 @@ async def synthesize(
     synthesis = _Synthesis(state, configuration, services, meter, whole)
     # What a person wished since the verdict has still to be heard.
     clear = None if wishes else by_verdict(state)
+    if configuration.answer_now and not (known_sources(state) or lookups(state) or whole.hits):
+        # There is nothing that a model could settle.
+        clear = SynthesizedAnswer()
     synthesized, gaps = (clear, []) if clear else await synthesis.run()
     reason = unverified_reason(synthesized, state)
     if synthesized.unsupported:

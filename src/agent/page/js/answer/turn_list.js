@@ -16,10 +16,9 @@ import { Timeline } from "./timeline.js";
 
 const say = translator("page.turn_list");
 const SIGNS = /** @type {const} */ ({ again: "again", near: "pin", finish: "send" });
+/** Events that tell how much was found. */
+const FOUND = /^(search|map|task)_done$|^passages$/;
 /** @import { Choice } from "../shell/assistant_choice.js" */
-
-/** The assistants whose stopped runs can answer from what they had found. */
-const FINISHING = new Set(["agent"]);
 
 /**
  * @typedef {object} TurnOptions
@@ -127,9 +126,9 @@ class TurnView {
     const text = turn.error ?? say("interrupted");
     if (turn.status === "failed") fill(this.#end, failed({ text, again, lead: say("lead") }));
     else if (turn.status === "stopped" || turn.status === "aside") {
-      // Before its first queries there is nothing to answer from; of a turn of old nothing is told.
-      const canFinish = turn.status === "stopped" && FINISHING.has(turn.assistant) && turn.runId
-        && (!turn.startedAt || turn.events.some(({ type }) => type === "queries"));
+      // Before anything was found there is nothing to answer from; of a turn of old nothing is told.
+      const canFinish = turn.status === "stopped" && turn.runId
+        && (!turn.startedAt || turn.events.some(({ type, count = 0 }) => count > 0 && FOUND.test(type)));
       fill(this.#end, canFinish && askButton("finish", this.#options.onFinish), askButton("again", again));
     } else if (["place", "origin"].includes(turn.answer?.needs ?? "")) {
       fill(this.#end, askButton("near", () => this.#options.onNear(turn)));

@@ -102,7 +102,7 @@ export class Conversation extends EventTarget {
     if (turn?.status !== "stopped" || !turn.runId) return;
     // The time of a run counts from its question.
     const max_run_seconds = Math.round((Date.now() - turn.startedAt) / 1000) + FINISH_S;
-    turn.settings = { ...turn.settings, max_searches: 0, max_map_calls: 0, max_run_seconds };
+    turn.settings = { ...turn.settings, answer_now: true, max_run_seconds };
     await this.#goOn(turn, { input: null });
   }
 
