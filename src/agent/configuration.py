@@ -320,7 +320,7 @@ OF_SOME = frozenset({
 """The settings that not every assistant reads."""
 OF_A_RUN = frozenset({
     "answer_language", "context_token_limit", "max_searches", "max_model_calls", "max_map_calls",
-    "max_run_tokens", "max_run_dollars", "max_run_seconds",
+    "max_run_tokens", "max_run_dollars", "max_run_seconds", "answer_now",
 })  # fmt: skip
 """The settings that no node of its own reads: they are those of a whole run."""
 
