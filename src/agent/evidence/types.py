@@ -268,6 +268,8 @@ class Incoming(TypedDict, total=False):
     time: str
     meal: Literal["lunch", "dinner"]
     """That is to be had there, whatever else the place is."""
+    name: str
+    """What is looked for, where it is no meal and comes for no other stop."""
 
 
 class OutingWish(TypedDict, total=False):
@@ -284,6 +286,8 @@ class OutingWish(TypedDict, total=False):
     """Places that are not wanted."""
     incoming: list[Incoming]
     """Stops that are looked up for it; none any more once it is planned."""
+    stands_for: dict[str, str]
+    """What was looked up, by the places that were found for it."""
     eats: dict[str, Literal["lunch", "dinner"]]
     """The meals that were given a place."""
     unknown: list[str]

@@ -246,17 +246,19 @@ class _Planner:
 
         With the hour that made it so.
         """
-        made = [(s.visit, s.turn) for s in steps if s.visit is not None and s.turn >= 0]
+        words = dict(enumerate(self._words))
+        made = [(step.visit, step.turn) for step in steps if step.visit is not None]
         names = {at: map_name(self.places[at], self._language) for at, _ in made}
-        for (first, turn), (second, other) in pairwise(made if self._words else []):
+        for (first, turn), (second, other) in pairwise(one for one in made if one[1] in words):
             if turn > other:
                 until = max(window.latest for window in self._visits[first].windows)
                 since = min(window.earliest for window in self._visits[second].windows)
                 key, at = ("since", since) if since > self._begins else ("until", until)
                 ends = {"first": names[first], "second": names[second]}
                 yield say(f"outing.reordered.{key}", self._language, time=clock_of(at), **ends)
-        for at, turn in made if self._words else []:
-            place, word = self.places[at], self._words[turn]
+        for at, turn in made:
+            place = self.places[at]
+            word = words.get(turn) or self._wish.get("stands_for", {}).get(place["id"], "")
             if not is_called(place, word):
                 kind = kind_text(place, self._language)
                 yield say("outing.instead", self._language, word=word, name=names[at], kind=kind)

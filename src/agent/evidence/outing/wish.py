@@ -7,7 +7,7 @@ from typing import Any
 
 from agent.evidence.constraints import listed, valid_clock
 from agent.evidence.hours import clock_of, minutes_of
-from agent.evidence.kinds import is_meal, meal_named
+from agent.evidence.kinds import is_called, is_meal, meal_named
 from agent.evidence.mentions import mentioned, places_of
 from agent.evidence.outing.plan import BEGINS
 from agent.evidence.outing.schedule import MEALS, MOST_VISITS, Meal
@@ -43,6 +43,7 @@ def valid_wish(
     """
     wish = OutingWish(**outing["wish"]) if outing else OutingWish()
     wish.pop("unknown", None)
+    wish.pop("stands_for", None)
     known, changes = list(_stops(outing, places)), listed(candidate.get("changes"))
     order, stops = _order(candidate, outing, known), candidate.get("stops") or 0
     if changes or order or 0 < stops <= MOST_VISITS:
@@ -77,8 +78,10 @@ def valid_wish(
         if not named and outing and not begins:
             wish["begins"] = _moved(outing["begins"], kind, time)
         elif named and is_looked_up(named, kind, meant):
-            kind = "leave_out"
-            wish["incoming"] = [*wish.get("incoming", []), _incoming(named, time, stated)]
+            incoming = _incoming(named, time, stated)
+            if meant:
+                incoming.pop("name", None)
+            wish["incoming"], kind = [*wish.get("incoming", []), incoming], "leave_out"
         elif not meant and named not in MEALS:
             wish["unknown"] = [*wish.get("unknown", []), named][:MOST_VISITS]
         for stop in meant:
@@ -118,7 +121,11 @@ def _incoming(stop: str, time: str, meals: Sequence[Meal]) -> Incoming:
         if stop == meal or (meal in meals and time and first <= minutes_of(time) <= last)
     ]  # fmt: skip
     incoming = Incoming(time=time) if time else Incoming()
-    return Incoming(**{**incoming, "meal": stated[0]}) if stated else incoming
+    if stated:
+        incoming["meal"] = stated[0]
+    else:
+        incoming["name"] = stop
+    return incoming
 
 
 def with_found(wish: OutingWish, found: Sequence[Place]) -> OutingWish:
@@ -126,6 +133,8 @@ def with_found(wish: OutingWish, found: Sequence[Place]) -> OutingWish:
     wish, left = OutingWish(**wish), [*found]
     incoming = sorted(wish.pop("incoming", []), key=lambda each: "meal" not in each)
     for each, place in zip(incoming, _seated(incoming, left), strict=False):
+        if name := each.get("name"):
+            wish["stands_for"] = {**wish.get("stands_for", {}), place["id"]: name}
         if time := each.get("time"):
             wish["not_before"] = {**wish.get("not_before", {}), place["id"]: time}
         if meal := each.get("meal"):
@@ -136,9 +145,11 @@ def with_found(wish: OutingWish, found: Sequence[Place]) -> OutingWish:
 
 
 def _seated(incoming: Sequence[Incoming], left: list[Place]) -> Iterator[Place]:
-    """Yield a place for each, as long as there are any: for a meal a restaurant before others."""
+    """Yield a place for each while there are any, a restaurant or what is called so first."""
     for each in incoming[: len(left)]:
-        place = next((one for one in left if "meal" in each and is_meal(one)), left[0])
+        name = each.get("name", "")
+        fit = (one for one in left if (is_meal(one) if "meal" in each else is_called(one, name)))
+        place = next(fit, left[0])
         left.remove(place)
         yield place
 
