@@ -302,3 +302,16 @@ async def test_a_map_that_measures_nothing_leaves_estimates_that_say_so(lab: Lab
         leg["estimated"] for stop in told(state)["outing"]["stops"] if (leg := stop.get("leg"))
     )
     assert "按直线估算" in str(answer_of(state).text)
+
+
+async def test_a_stop_that_no_search_found_is_looked_up_by_its_name_and_cited(lab: Lab) -> None:
+    lab = at_noon(lab, "2026-11-25")
+    order = {"order": ["博物馆", "乐高品牌旗舰店"], "begins": "10:00"}
+    day = plan(nearby("王府井", "博物馆"), outing=order, day="2026-11-28")
+    scripted(lab, generate_query=[day])
+    state = await lab.ask("周六先去一个博物馆，再去乐高品牌旗舰店")
+    _, shop = stops(state)
+    assert shop.startswith("乐高品牌旗舰店")
+    [row] = [line for line in str(answer_of(state).text).splitlines() if f"2. {shop}" in line]
+    assert "](https://" in row
+    assert shop in [place["name"] for place in told(state)["places"]]

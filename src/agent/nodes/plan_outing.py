@@ -109,8 +109,8 @@ async def _named(
         found = await client.map_result(
             task, word, options=options, meter=meter, on_call=lambda call: None
         )
-        one = next((place for place in found.places if is_called(place, word)), None)
-        if one:
+        called = [place for place in found.places if is_called(place, word)]
+        for one in sorted(called, key=lambda p: metres_apart(p["wgs84"], places[0]["wgs84"]))[:1]:
             named.places.append(one)
             named.sources += [each for each in found.sources if each["id"] == one["source"]]
     return named
