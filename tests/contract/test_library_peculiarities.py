@@ -87,6 +87,18 @@ async def test_a_wrong_key_is_refused_at_once(http: SearchHttp, name: str) -> No
     assert source.asked == 1
 
 
+@pytest.mark.parametrize(("day", "told"), [("2010-01-01", ""), ("2010-03-04", "2010-03-04")])
+async def test_of_a_work_whose_year_alone_openalex_knows_no_day_is_told(
+    http: SearchHttp, day: str, told: str
+) -> None:
+    work = {"id": "https://openalex.org/W1", "display_name": "Hard carbon",
+            "publication_year": 2010, "publication_date": day}  # fmt: skip
+    with bench("openalex", http) as source:
+        source.fail("status", status=200, body={"results": [work]})
+        [document] = await source.search()
+    assert (document.get("year"), document.get("published") or "") == (2010, told)
+
+
 async def test_openalex_abstracts_are_put_together_again(http: SearchHttp) -> None:
     index = {"carbon": [1], "Hard": [0], "stores": [2, 5], "sodium,": [3], "and": [4], "it.": [6]}
     work = {"id": "https://openalex.org/W1", "display_name": "<i>Hard</i> carbon",

@@ -108,3 +108,13 @@ async def test_own_documents_that_had_no_room_can_be_searched(lab: PlanLab) -> N
     assert "search:" not in block(first.user, "lookups")
     assert "二号报价为九十九" in block(then.user, "looked_up")
     assert "价格另有说明[" in str(answer_of(state).text)
+
+
+async def test_no_passage_begins_with_the_title_that_it_stands_under(lab: PlanLab) -> None:
+    lab.services.knowledge().put("电芯笔记", "# 电芯笔记\n\n# 电芯笔记 二号报价为九十九。")
+    llm = plays(lab, Looking("search", "钠离子电池 价格"))
+    await lab.ask()
+    rows = lines(llm.asked("dossier")[0].user, "passages")
+    said = [text for row in rows for name, _, text in [row.partition(": ")] if "电芯笔记" in name]
+    assert said
+    assert not any("电芯笔记" in text for text in said)

@@ -16,7 +16,6 @@ from tests.unit.test_claims_judged import (
     URL,
     Reader,
     checked,
-    fails,
     never,
     without_budget,
 )
@@ -28,8 +27,8 @@ async def breaks(batch: Sequence[Statement], evidence: Evidence) -> list[Ruling]
 
 @pytest.mark.parametrize(
     ("judge", "many", "cause", "n"),
-    [(without_budget, 1, "unpaid", 1), (fails, 1, "unanswered", 1), (never, 1, "late", 1),
-     (Reader(门票=SUPPORTED), 200, "beyond", 9)],
+    [(without_budget, 1, "unpaid", 1), (Reader(另有=SUPPORTED), 1, "unanswered", 1),
+     (never, 1, "late", 1), (Reader(门票=SUPPORTED), 200, "beyond", 9)],
 )  # fmt: skip
 async def test_how_many_statements_nobody_judged_is_counted_by_the_cause_and_told_in_a_report(
     judge: Ask, many: int, cause: str, n: int

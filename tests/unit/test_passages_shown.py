@@ -1,6 +1,9 @@
 """Which passages a judge is shown, and which figures they bear out."""
 
-from agent.evidence.claims.judging import Ruling
+from dataclasses import replace
+
+from agent.evidence.citations import NOT_FOUND
+from agent.evidence.claims.judging import Ruling, shown
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import Outcome, proved
 from agent.evidence.claims.revision import faults_block
@@ -28,6 +31,25 @@ def test_of_a_sentence_with_three_facts_each_one_s_passage_is_shown() -> None:
     )
     shown = " ".join(p.text for p in known.best(one, 160, 0.05))
     assert all(fact[:30] in shown for fact in facts)
+
+
+def test_short_own_files_are_shown_to_statements_that_cite_one_and_else_the_nearest_alone() -> None:
+    web = " ".join(f"Cell {n} holds 160 Wh/kg in the test of the institute." for n in range(400))
+    records = {"w0-0": Record([web])}
+    for n, words in enumerate(("The hall costs 48,000 € a year.", "Soup on Mondays.", "No dogs.")):
+        records[f"d0-{n}"] = Record([words], page=str(n), is_own=True)
+    known = Evidence(records, today="2026-11-28")
+
+    def own(text: str) -> list[str]:
+        batch = [replace(one, exact=(*one.cited, *one.exact)) for one in statements(text, MARKED)]
+        return [p.source for p in shown(batch, known) if p.source != "w0-0"]
+
+    assert own("Cell 7 holds 160 Wh/kg in the test [^w0-0].") == []
+    assert own("The hall costs 48,000 € a year [^d0-0].") == ["d0-0", "d0-1", "d0-2"]
+    assert own("Guests like soup.") == ["d0-1"]
+    text = "Nothing on insurance was found [^none]."
+    batch = [replace(one, exact=(NOT_FOUND,)) for one in statements(text, MARKED)]
+    assert len([p for p in shown(batch, known) if p.source != "w0-0"]) == 3
 
 
 def test_a_year_in_a_passage_bears_out_no_day_of_it() -> None:

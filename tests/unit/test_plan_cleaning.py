@@ -148,6 +148,17 @@ def test_what_several_tasks_found_stays_where_it_bears_most() -> None:
     assert [result.get("elsewhere") for result in merged] == [["w1-0"], ["w2-0"]]
 
 
+def test_a_paper_belongs_to_the_narrow_task_and_not_to_the_broad_one_that_has_fewer_words() -> None:
+    found = document("正极", "钠离子电池的层状氧化物正极。")
+    results = [
+        ExecutorResult(task=f"T{n}", query="", status="done", documents=[found], rerank="",
+                       papers=[], decisions=[])
+        for n in (1, 2)
+    ]  # fmt: skip
+    tasks = [task("钠离子电池"), task("钠离子电池 正极 材料 2026 供应商")]
+    assert [titles(r["documents"]) for r in merged_over_tasks(results, tasks)] == [[], ["正极"]]
+
+
 def test_documents_are_sorted_by_kind_and_keep_their_order_within_one() -> None:
     kinds = ("page", "paper", "filing", "encyclopedia", "statement")
     rows = [

@@ -57,12 +57,18 @@ def dated_title(source: Source) -> str:
 def untitled(source: Source, text: str) -> str:
     """Return a text of a source without its title and day where these lead it, however often."""
     title, day = " ".join(source["title"].split()), (source.get("published") or "")[:10]
-    before = None
+    return without_heads(text, [title, day])
+
+
+def without_heads(text: str, heads: Iterable[str]) -> str:
+    """Return a text without such words where they lead it, as headings too, however often."""
+    every, before = [*filter(None, heads)], None
     while text != before:
         before = text
-        for head in filter(None, (title, day)):
-            if text.startswith(head) and text[len(head) :][:1] in _AFTER_TITLE:
-                text = text[len(head) :].lstrip(_AFTER_TITLE)
+        for head in every:
+            bare = text.lstrip("# ")
+            if bare.startswith(head) and bare[len(head) :][:1] in _AFTER_TITLE:
+                text = bare[len(head) :].lstrip(_AFTER_TITLE)
     return text
 
 

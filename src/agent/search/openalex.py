@@ -13,7 +13,7 @@ from agent.search.documents import (
 from agent.search.hits import fields, object_rows, plain_line, rows_of
 
 _MAX_WORDS = 2000
-_MAX_AUTHORS = 12
+_MAX_AUTHORS, _NEW_YEAR = 12, "-01-01"
 _FIELDS = (
     "id,doi,display_name,publication_year,publication_date,authorships,abstract_inverted_index,"
     "best_oa_location,open_access,cited_by_count"
@@ -46,14 +46,17 @@ class OpenAlex(DocumentSearch):
 
 def _paper(work: Any) -> Document | None:
     doi = doi_of(work.get("doi"))
-    published = work.get("publication_date")
+    published = plain_line(work.get("publication_date"), 10)
+    if published.endswith(_NEW_YEAR):
+        # What it gives of a work of which it knows the year alone.
+        published = ""
     return make_document(
         "openalex",
         "paper",
         work.get("display_name"),
         f"https://doi.org/{doi}" if doi else work.get("id"),
         abstract_of(work.get("abstract_inverted_index")),
-        published=plain_line(published, 10),
+        published=published,
         authors=_authors(work),
         year=whole_number(work.get("publication_year")),
         doi=doi,

@@ -46,7 +46,11 @@ class Judged:
         """Return how many statements nobody judged, by the cause; no cause that there is not."""
         pairs = zip(statements, outcomes, strict=False)
         open_ = [one.key for one, its in pairs if its.verdict == "unchecked"]
-        causes = Counter[Cause](self._cause(key) for key in open_ if key not in ruled)
+        left = [key for key in open_ if key not in ruled]
+        if not ruled:
+            # A model that has ruled on nothing is none that judges.
+            left = [key for key in left if key not in self.heard or key in self.failed]
+        causes = Counter[Cause](map(self._cause, left))
         # What a record proves otherwise was judged by nobody, either.
         causes["late"] = sum(one.key in self.asked - self.heard for one in statements)
         return {cause: causes[cause] for cause in CAUSES if causes[cause]}

@@ -6,7 +6,10 @@ web pages of every task are read, and cut into passages like the knowledge base'
 """
 
 import logging
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from math import log as logarithm
 from typing import Any, cast, get_args
 from urllib.parse import urlsplit
 
@@ -20,6 +23,7 @@ from agent.evidence.markdown import canonical, link_url
 from agent.evidence.queries import clean_text
 from agent.evidence.types import SourceKind
 from agent.knowledge.rerank import BUILT_IN, RerankClient
+from agent.knowledge.terms import query_terms, shared_terms
 from agent.knowledge.types import Ranked
 from agent.search.documents import Document, DocumentKind, FiledFigure, coerce_documents, doi_of
 from agent.search.hits import only_known
@@ -91,18 +95,26 @@ def merged_over_tasks(
 ) -> list[ExecutorResult]:
     """Return the results with each document in the task alone that it bears on most.
 
-    The other tasks that found it name it: what one of them asks is answered there.
+    What all tasks ask for tells nothing: a paper on the matter has every word of a broad task, and
+    belongs to the narrow one of whose own words it has some. The other tasks that found it name it:
+    what one of them asks is answered there.
     """
-    best: dict[str, tuple[float, int]] = {}
-    for at, (result, task) in enumerate(zip(results, tasks, strict=True)):
-        queries = _queries(task)
+    every = [_queries(task) for task in tasks]
+    asking = Counter(term for queries in every for term in {*chain(*map(query_terms, queries))})
+    best: dict[str, tuple[float, float, int]] = {}
+    for at, (result, queries) in enumerate(zip(results, every, strict=True)):
         for document in result["documents"]:
-            share = bearing(queries, whole_text(document))
+            text = whole_text(document)
+            own = max(
+                sum(logarithm(len(tasks) / asking[term]) for term in shared_terms(query, text))
+                for query in queries
+            )
             for key in _keys(document):
-                best[key] = max(best.get(key, (-1.0, 0)), (share, -at))
+                near = (round(own, 6), bearing(queries, text), -at)
+                best[key] = max(best.get(key, (-1.0, 0.0, 0)), near)
     merged, names = list[ExecutorResult](), dict[str, str]()
     for at, result in enumerate(results):
-        here = [d for d in result["documents"] if all(best[key][1] == -at for key in _keys(d))]
+        here = [d for d in result["documents"] if all(best[key][-1] == -at for key in _keys(d))]
         names |= {key: each["id"] for each in here for key in _keys(each) if "id" in each}
         merged.append(cast(ExecutorResult, {**result, "documents": here}))
     for result, alone in zip(results, merged, strict=True):

@@ -46,7 +46,7 @@ from agent.core.processor import compute
 from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens
 from agent.evidence.citations import inert
 from agent.evidence.claims.passages import Passage as ClaimPassage
-from agent.evidence.references import site_of
+from agent.evidence.references import site_of, without_heads
 from agent.evidence.types import Gap, Source
 from agent.knowledge.types import Scope
 from agent.prompts import Raw, element, task_prompt
@@ -399,7 +399,8 @@ class _Dossier:
         told = about(document, self.draft.language, site=site)
         head = f"[^{document['id']}] ({told}) {document['title']}"
         texts = said.get(document["id"], (document["text"],))
-        text = " … ".join(" ".join(each.split()) for each in texts)
+        texts = [without_heads(" ".join(each.split()), [document["title"]]) for each in texts]
+        text = " … ".join(filter(None, texts))
         return f"{head} — {text}" if text else head
 
     def _passage_lines(self, tokens: int) -> str:
@@ -409,7 +410,12 @@ class _Dossier:
             f"{_under(passage, self.draft.language)}: "
             for passage in self.passages
         ]
-        texts = [" ".join(passage["text"].split()) for passage in self.passages]
+        texts = [
+            without_heads(
+                " ".join(passage["text"].split()), [passage["title"], *passage["headings"]]
+            )
+            for passage in self.passages
+        ]
         texts = cut_to_shares(texts, tokens - estimated_tokens("\n".join(heads)) - len(heads))
         lines = [head + text for head, text in zip(heads, texts, strict=True)]
         return cut_to_tokens("\n".join(lines), tokens)
@@ -481,8 +487,8 @@ def _texts(state: PlanState, items: Mapping[str, Item]) -> dict[str, str]:
             item = items.get(document["id"])
             said = item.words if item else document["text"]
             lines = [document["title"], said]
-            lines += [str(document.get("year") or ""), document.get("published") or ""]
-            lines += [f"{document.get('cited_by') or ''}"]
+            lines.append(document.get("published") or str(document.get("year") or ""))
+            lines += [f"cited by {count}"] if (count := document.get("cited_by")) else []
             lines += map(figure_text, document.get("figures", []))
             texts[document["id"]] = "\n".join(filter(None, lines))
     for passage in state.get("passages", []):

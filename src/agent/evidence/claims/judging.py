@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
+from agent.evidence.citations import NOT_FOUND
 from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.statements import Notation, Statement, end_of
 from agent.evidence.mentions import mentioned
@@ -22,6 +23,8 @@ which all passages there are are shown."""
 _LONGEST_REPLY, _MOST_NAMES, _LOOKS = 600, 6, 2
 _NEW = 0.05
 """Of the words of a statement, what a passage is shown for that those before it lack."""
+_NEAREST = 2
+"""Passages of a statement whose own files are shown whole, where these are short."""
 _MOST_PLACES = 15
 """Places of which all records are shown beside a sentence that may be about several, and whose
 records are shown since statements name them."""
@@ -105,7 +108,7 @@ def shown(batch: Sequence[Statement], evidence: Evidence) -> list[Passage]:
         return evidence.passages
     ranked = [evidence.best(statement, _EACH, _NEW) for statement in batch]
     also = {name for statement in batch for name in statement.also}
-    picked, used = (also & evidence.by_name.keys()) | evidence.small_own, 0
+    picked, used = (also & evidence.by_name.keys()) | _own_files(batch, ranked, evidence), 0
     records = evidence.of_places
     picked |= {records[name] for name in _named_in(batch, evidence)}
     # Where this turn found places, those of earlier ones are meant by their names only.
@@ -120,6 +123,24 @@ def shown(batch: Sequence[Statement], evidence: Evidence) -> list[Passage]:
                     break
                 picked.add(passages[depth].name)
     return [passage for passage in evidence.passages if passage.name in picked]
+
+
+def _own_files(
+    batch: Sequence[Statement], ranked: Sequence[Sequence[Passage]], evidence: Evidence
+) -> set[str]:
+    """Return the passages of short own files: of all where a statement cites any of them.
+
+    Two files may bear it out together, in two languages; and none may have what was not found.
+    Beside other statements stand those of the files that are nearest to them.
+    """
+    cited = {name for one in batch for name in one.exact or one.cited}
+    own = {evidence.by_name[name].source for name in evidence.small_own}
+    if not own or NOT_FOUND in cited or cited & own:
+        return {*evidence.small_own}
+    near = (passage.source for passages in ranked for passage in passages[:_NEAREST])
+    files = {evidence.numbers[name] for name in near if name in own}
+    named = ((name, evidence.by_name[name].source) for name in evidence.small_own)
+    return {name for name, source in named if evidence.numbers[source] in files}
 
 
 def _named_in(batch: Sequence[Statement], evidence: Evidence) -> list[str]:
