@@ -7,6 +7,7 @@ import pytest
 
 from agent.evidence.citations import cited_ids
 from agent.evidence.claims.judging import Rulings
+from agent.evidence.grounding import says_not_found
 from agent.prompts import Raw, element
 from agent.sample.model.minimum import PLAIN_TEXTS, REPLIES, plain_map_task
 from agent.sample.model.reply import SampleModel, least
@@ -177,6 +178,7 @@ def test_without_material_nothing_is_made_up(name: str, language: Language) -> N
     text = text_of(reply(ask(name, language, question="x y z")))
     assert cited_ids(text) == []
     assert text == say("sample.nothing", language, question="x y z")
+    assert says_not_found(text), "or it would be called the model's own, uncited text"
 
 
 def test_places_are_listed_as_the_map_has_them() -> None:
