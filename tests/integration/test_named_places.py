@@ -21,18 +21,18 @@ NEAREST = 8
 
 
 def museum(number: int, **tags: str) -> dict[str, Any]:
-    at = {"lat": 52.5210 + 0.0004 * number, "lon": 13.406}
+    at = {"lat": 52.5210 + 0.0002 * number, "lon": 13.406}
     own = {"tourism": "museum", "name": f"Sammlung {number}", "opening_hours": "Mo-Su 10:00-18:00"}
     return {"type": "node", "id": 9000 + number, **at, "tags": {**own, **tags}}
 
 
 def town() -> list[dict[str, Any]]:
-    """Return thirty museums on one line away from the station; the last has three names."""
+    """Return seventy museums on one line away from the station; the last has three names."""
     last = museum(
-        30, **{"name": "Haus der Gewässer", "name:en": "House of Waters", "name:zh": "水之家"},
+        70, **{"name": "Haus der Gewässer", "name:en": "House of Waters", "name:zh": "水之家"},
         opening_hours="Tu-Su 10:00-18:00",
     )  # fmt: skip
-    return [*own_elements(), *(museum(number) for number in range(1, 30)), last]
+    return [*own_elements(), *(museum(number) for number in range(1, 70)), last]
 
 
 def page(text: str) -> ModelReply:
@@ -44,7 +44,7 @@ def page(text: str) -> ModelReply:
 async def asked(
     question: str, *, web: str = "", **replies: list[ModelReply]
 ) -> AsyncIterator[tuple[dict[str, Any], Spoken]]:
-    """Ask before thirty museums; yield the state and the model."""
+    """Ask before seventy museums; yield the state and the model."""
     async with laboratory() as lab, osm_world(town()) as world:
         services = replace(lab.services, maps=world.maps)
         lab = Lab(services, build_graph(lambda: services).compile(checkpointer=InMemorySaver()))
@@ -70,7 +70,7 @@ QUESTION = f"Which museum near {STATION} shall I see on Monday?"
 async def test_what_a_page_names_is_listed_whatever_its_rank(name: str) -> None:
     web = f"Many visit {name} first." if name.isascii() else f"推荐：{name}，很有名。"
     async with asked(QUESTION, web=web) as (state, llm):
-        [named] = [place for place in state["places"] if place["id"] == "osm:node/9030"]
+        [named] = [place for place in state["places"] if place["id"] == "osm:node/9070"]
         assert named["distance_from"] == STATION
         assert named["source"] in {source["id"] for source in state["sources_gathered"]}
         for task in ("reflection", "answer"):
@@ -79,13 +79,13 @@ async def test_what_a_page_names_is_listed_whatever_its_rank(name: str) -> None:
 
 async def test_what_the_question_names_is_listed_whatever_its_rank() -> None:
     async with asked(f"Is the House of Waters near {STATION} open on Monday?") as (state, _):
-        assert "osm:node/9030" in {place["id"] for place in state["places"]}
+        assert "osm:node/9070" in {place["id"] for place in state["places"]}
 
 
 async def test_of_what_nobody_names_the_nearest_are_listed_with_how_many_there_are() -> None:
     async with asked(QUESTION, web="Museums here are many.") as (state, llm):
         assert len(state["places"]) == NEAREST
-        assert f"{NEAREST} of 3" in listed(llm, "answer").splitlines()[1]
+        assert f"{NEAREST} of 7" in listed(llm, "answer").splitlines()[1]
         assert len({source["id"] for source in state["sources_gathered"]}) == len(
             state["sources_gathered"]
         )
@@ -98,11 +98,11 @@ async def test_what_is_looked_up_by_name_has_its_distance_from_where_the_questio
         json={"is_sufficient": False, "knowledge_gap": "hours", "follow_up_queries": [follow_up]}
     )
     async with asked(QUESTION, reflection=[more, ENOUGH]) as (state, llm):
-        [named] = [place for place in state["places"] if place["id"] == "osm:node/9030"]
-        assert (named["distance_from"], named["distance_m"]) == (STATION, 1334)
+        [named] = [place for place in state["places"] if place["id"] == "osm:node/9070"]
+        assert (named["distance_from"], named["distance_m"]) == (STATION, 1557)
         [source] = [s for s in state["sources_gathered"] if s["id"] == named["source"]]
         assert f"{STATION}" in source["quotes"][0]
-        assert f"1.3 km from {STATION}" in listed(llm, "answer")
+        assert f"1.6 km from {STATION}" in listed(llm, "answer")
 
 
 async def test_amap_s_hits_that_a_page_names_are_looked_up_one_call_each() -> None:

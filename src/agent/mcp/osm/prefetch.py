@@ -1,6 +1,7 @@
 """Make the calls of our OpenStreetMap server before a model runs: one sequence per intent."""
 
 import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,9 +20,9 @@ from agent.texts import say
 
 log = logging.getLogger(__name__)
 _RADIUS_M = (100, 10_000)
-_ENTERED, _TRIED, _MOST_COUNTED = 8, 60, 300
+_ENTERED, _TRIED, _MOST = 8, 60, 300
 """Places of a search that are entered, of each kind that are held against demands before, and that
-the server counts."""
+the server tells."""
 _AS_KNOWN, _FAMOUS = 0.1, 0.4
 """Of the geocoder's importance: how far below another as well known, from where on world-famous."""
 _TOO_WIDE = frozenset({"place=country", "place=state", "place=continent", "place=ocean"})
@@ -237,7 +238,7 @@ class OsmPrefetch(Prefetch):
         return {"language": self._language.split("-")[0]}
 
     def _wanted(self) -> dict[str, Any]:
-        return {"kinds": "|".join(self._keywords() or [_SIGHTS]), "limit": _TRIED}
+        return {"kinds": "|".join(self._keywords() or [_SIGHTS]), "limit": _MOST}
 
     def _note_kinds(
         self, reply: Mapping[str, Any], itself: int, where: str, radius_m: int | None
@@ -249,7 +250,7 @@ class OsmPrefetch(Prefetch):
             told = sum(word in (row.get("kinds") or []) for row in objects(reply.get("places")))
             hits = max(told, whole_or_none(known.get(word)) or 0)
             hits = max(0, hits - itself)
-            self._note_search(word, where, hits, radius_m, is_cut=hits >= _MOST_COUNTED)
+            self._note_search(word, where, hits, radius_m, is_cut=hits >= _MOST)
 
     def _enter(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Enter the best places of each kind: those first that are known to meet the demands.
@@ -280,15 +281,25 @@ class OsmPrefetch(Prefetch):
             self._gap(self._refused("nothing usable", "map_no_results"))
 
     def _by_demands(self, rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-        """Return rows by how well they meet what is demanded, else in their order."""
+        """Return rows by how well they meet what is demanded, else in their order.
+
+        What comes behind many of its kind is not held against it: hours take a while to read.
+        """
         if not (demands := self._options.constraints):
             return rows
+        seen = Counter[str]()
+        tried, behind = list[Mapping[str, Any]](), list[Mapping[str, Any]]()
+        for row in rows:
+            kinds = _kinds_of(row)
+            seen.update(kinds)
+            is_behind = bool(kinds) and all(seen[kind] > _TRIED for kind in kinds)
+            (behind if is_behind else tried).append(row)
         aside = self._records.aside()
         reader = OsmReader(aside)
-        tried = ((reader.add_place(row, _kinds_of(row)), row) for row in rows)
-        by_id = {place["id"]: row for place, row in tried if place}
+        known = ((reader.add_place(row, _kinds_of(row)), row) for row in tried)
+        by_id = {place["id"]: row for place, row in known if place}
         places = judged(aside.result.places, demands, self._options.language)
-        return [by_id[place["id"]] for place in places]
+        return [*(by_id[place["id"]] for place in places), *behind]
 
     def _hit(self, row: Mapping[str, Any], kinds: list[str]) -> MapHit:
         name, address = name_of(row, self._language), text_or_none(row.get("address"))

@@ -44,6 +44,8 @@ _ROUTER = "https://routing.openstreetmap.de"
 _ENGINES = {"walking": "foot", "bicycling": "bike", "driving": "car"}
 _PROFILES = {"driving": "0", "bicycling": "1", "walking": "2"}
 _MOST_STEPS = 12
+_MOST_READ = 60
+"""Places of a model's call."""
 _SKIES = {
     0: "晴", 1: "晴", 2: "多云", 3: "阴", 45: "雾", 48: "雾", 51: "小雨", 53: "小雨", 55: "中雨",
     56: "冻雨", 57: "冻雨", 61: "小雨", 63: "中雨", 65: "大雨", 66: "冻雨", 67: "冻雨", 71: "小雪",
@@ -143,7 +145,7 @@ class OsmReader:
         if tool == "osm_geocode" and result.intent in ("nearby", "area"):
             # A search for cafés asks where a station is, which is no place of it.
             return []
-        places = [place for row in rows if (place := self.add_place(row))]
+        places = [place for row in rows[:_MOST_READ] if (place := self.add_place(row))]
         return [
             f"{place_line(place, language)}"
             + (f" | {lnglat(place['location'])}" if tool == "osm_geocode" else "")

@@ -22,7 +22,7 @@ TOOLS: list[dict[str, Any]] = parse_json(
 _PROFILES = {"walking": "foot", "bicycling": "bike", "driving": "car"}
 _TYPES = {"node": "N", "way": "W", "relation": "R"}
 _LEAST_RADIUS, _USUAL_RADIUS, _LARGEST_RADIUS = 100, 1000, 10_000
-_MOST, _MOST_LISTED, _MOST_FOUND, _MOST_KINDS = 20, 60, 300, 5
+_MOST, _MOST_FOUND, _MOST_KINDS = 20, 300, 5
 _WIDEST_BOX = 0.4
 """Degrees: what is wider is cut to so much around its middle."""
 _MOST_LINE = 150
@@ -97,7 +97,7 @@ class OsmTools:
         if not words:
             raise ServiceError("BAD_REQUEST kinds names no kind of place")
         where, centre = _where(asked)
-        limit = min(int(asked.get("limit") or _MOST), _MOST_LISTED)
+        limit = min(int(asked.get("limit") or _MOST), _MOST_FOUND)
         kinds = {word: WantedKind.of(word) for word in words}
         parts = [_part(kind, where) for kind in kinds.values()]
         if not any(parts):
