@@ -360,7 +360,7 @@ class _Planner:
         windows = [
             Window(max(first, min(usual.earliest, until)), min(last, usual.latest), usual.meal,
                    (since, since) if usual.meal and since else usual.usual)
-            for usual in self._usual_hours(place, minutes)
+            for usual in self._usual_hours(place, minutes, first)
         ]  # fmt: skip
         return [window for window in windows if window.earliest <= window.latest]
 
@@ -369,7 +369,7 @@ class _Planner:
         is_timed = not self._wish.keys().isdisjoint({"order", "begins", "back_by"})
         return place["id"] in self._changed or (is_timed and place["id"] in self._said)
 
-    def _usual_hours(self, place: Place, minutes: int) -> list[Window]:
+    def _usual_hours(self, place: Place, minutes: int, first: int) -> list[Window]:
         """Return when one usually goes to such a place; beside that only if somebody said so.
 
         In a named order, or in that of the plan before, no lunch is late before it could be dinner.
@@ -387,7 +387,7 @@ class _Planner:
             evening = (_EVENING_BEGINS, _DAY)
             return [Window(0 if bends else evening[0], _DAY, usual=evening)]
         light = sunset(place, self._date) - minutes if is_spot(place) else _DAY
-        return [Window(0, _DAY, usual=(0, light))]
+        return [Window(0, _DAY, usual=(0, light if light >= first else _DAY))]
 
     def _day(self) -> Day:
         ids = [place["id"] for place in self.places]

@@ -5,7 +5,8 @@ All times are whole minutes since midnight.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
 from agent.core.processor import breathe
@@ -22,6 +23,9 @@ WITH_LUNCH = 240
 MOST_VISITS = 12
 """Subsets double with each visit; a day has room for fewer."""
 _DAY = 24 * 60
+_MOST_LATE, _MOST_BENT = 3, 8
+"""Visits of later turns that one comes behind, where not all find time in their turn; and the most
+stops that are wanted for which what is usual is bent."""
 _WAITS = (60, 30, 0)
 """Minutes before the usual time at which a visit may begin that comes too early for it."""
 _OUT_OF_TURN, _ODD_END, _STRAIN = 10_000, 30, 10_000_000
@@ -65,6 +69,12 @@ class Visit:
     turns: int = 0
     """The places in the order of the day that may be its own, a bit each; 0 where it has none."""
 
+    def as_usual(self) -> "Visit":
+        """Return the visit at its usual hours only."""
+        may = [replace(w, earliest=max(w.earliest, w.usual[0]), latest=min(w.latest, w.usual[1]))
+               for w in self.windows]  # fmt: skip
+        return replace(self, windows=tuple(w for w in may if w.earliest <= w.latest))
+
     @property
     def is_odd_end(self) -> bool:
         """Return whether a day neither begins nor ends with it, as long as nobody says so."""
@@ -94,6 +104,13 @@ class Day:
     """Whether less time on the way is better than an earlier end."""
     late_meals: Mapping[Meal, int] = field(default_factory=dict)
     """Until when one goes on without a meal that may be late."""
+
+    @cached_property
+    def alike(self) -> list[int]:
+        """For each turn those that the same visits may take, a bit each."""
+        most = max(visit.turns for visit in self.visits).bit_length()
+        own = [[visit.turns >> turn & 1 for visit in self.visits] for turn in range(most)]
+        return [sum((each == one) << at for at, each in enumerate(own)) for one in own]
 
 
 @dataclass(frozen=True)
@@ -138,12 +155,30 @@ def best_plan(day: Day) -> list[Step]:
 
     Best is the highest sum of worths within the budget, then the fewest visits out of their turn,
     then the least time beside the usual hours and no break at either end of the day, then the
-    earliest end, then the least time on the way.
+    earliest end, then the least time on the way. Nothing is beside its usual hours, or out of its
+    turn, where all turns are taken and all that is wanted is there without.
     Who is out before a meal's time has that meal before its time is over.
     Raises ValueError for more than MOST_VISITS visits.
     """
     if len(day.visits) > MOST_VISITS:
         raise ValueError(f"at most {MOST_VISITS} visits")
+    usual = replace(day, visits=[visit.as_usual() for visit in day.visits])
+    wanted = {at for at, visit in enumerate(day.visits) if visit.is_wanted and not visit.turns}
+    turns = {turn for visit in day.visits for turn in _bits(visit.turns)}
+    # A day of more stops is full without: only fewer are searched further, which takes its time.
+    is_short = len(turns) + len(wanted) <= _MOST_BENT
+    further = [(day, 0), (day, _MOST_LATE)][: 1 + bool(turns)] if is_short else []
+    steps = list[Step]()
+    for each, most_late in [(usual, 0), *further]:
+        steps = _search(each, most_late)
+        made, taken = {step.visit for step in steps}, {step.turn for step in steps}
+        if steps and wanted <= made and turns <= taken:
+            break
+    return steps
+
+
+def _search(day: Day, most_late: int) -> list[Step]:
+    """Return the best plan in which no visit comes after more than so many of later turns."""
     layer: dict[_State, list[_Label]] = {(0, 0, -1, frozenset()): [_Label(day.begins, 0)]}
     best: tuple[tuple[int, ...], _Label] | None = None
     while layer:
@@ -153,7 +188,7 @@ def best_plan(day: Day) -> list[Step]:
             for label in labels:
                 if state[0] and (best is None or _rank(day, state, label) < best[0]):
                     best = _rank(day, state, label), label
-                for reached, next_label in _visits_from(day, state, label):
+                for reached, next_label in _visits_from(day, state, label, most_late):
                     _add(following.setdefault(reached, []), next_label)
         layer = following
     return _trimmed(best[1].steps()) if best else []
@@ -185,7 +220,9 @@ def _with_meals(
     yield from states.items()
 
 
-def _visits_from(day: Day, state: _State, label: _Label) -> Iterator[tuple[_State, _Label]]:
+def _visits_from(
+    day: Day, state: _State, label: _Label, most_late: int
+) -> Iterator[tuple[_State, _Label]]:
     visited, taken, last, meals = state
     ways = day.out if last < 0 else day.ways[last]
     before = [visit for at, visit in enumerate(day.visits) if visited >> at & 1]
@@ -197,9 +234,11 @@ def _visits_from(day: Day, state: _State, label: _Label) -> Iterator[tuple[_Stat
         is_more |= (visit.counts and made >= day.most) or visit.cost > left
         if visited >> at & 1 or is_more:
             continue
-        for turn in _free_turns(visit, taken):
+        for turn in _free_turns(day, visit, taken):
             # Of the visits before, those whose turn comes later.
             late = (taken >> turn + 1).bit_count() if turn >= 0 else 0
+            if late > most_late:
+                continue
             strain = _OUT_OF_TURN * late + _ODD_END * (not visited and visit.is_odd_end)
             arrives = label.leaves + ways[at]
             may = [(w, *begun) for w in visit.windows for begun in w.begins(arrives)]
@@ -215,12 +254,23 @@ def _visits_from(day: Day, state: _State, label: _Label) -> Iterator[tuple[_Stat
                 yield reached, _Label(ends, label.travel + cost, step, label)
 
 
-def _free_turns(visit: Visit, taken: int) -> list[int]:
-    """Return which turns a visit may take; -1 where it has none and comes whenever it fits."""
+def _free_turns(day: Day, visit: Visit, taken: int) -> Iterator[int]:
+    """Yield which turns a visit may take; -1 where it has none and comes whenever it fits.
+
+    Of turns that the same visits may take, the first one, and the first behind all that are taken.
+    """
     if not visit.turns:
-        return [-1]
-    free = visit.turns & ~taken
-    return [turn for turn in range(free.bit_length()) if free >> turn & 1]
+        yield -1
+    free, behind = visit.turns & ~taken, -1 << taken.bit_length()
+    while free:
+        alike = day.alike[(free & -free).bit_length() - 1] & free
+        first, next_one = alike & -alike, alike & behind & -(alike & behind)
+        yield from {turn.bit_length() - 1 for turn in (first, next_one) if turn}
+        free &= ~alike
+
+
+def _bits(mask: int) -> list[int]:
+    return [at for at in range(mask.bit_length()) if mask >> at & 1]
 
 
 def _meals_of(visit: Visit, window: Window, begins: int) -> frozenset[Meal]:
