@@ -1,31 +1,43 @@
-"""Record the README's moving picture: a question asked on the real page, on bundled sample data.
+"""Record the README's moving picture: a question asked on the real page, over real streets.
 
-    uv run --group browser python tools/moving_picture.py [FILE]
+    uv run --group browser --with osmium --with pmtiles==3.5.0 \\
+        python -m tools.moving_picture helsinki.osm.pbf [FOLDER]
 
-Starts a server of its own, types the question, follows the work, opens a citation. Nothing in it
-is drawn by hand; run it again when the page changes.
+The extract of OpenStreetMap has central Helsinki, with the nodes of all its ways. Its places and
+its streets are those of the picture; what a model says was played by hand (`street_replies/`), and
+is said only where the extract has the places that it names. Starts a server of its own, types the
+question, follows the work, opens a citation; stills of the docs are taken on the way. Nothing is
+drawn by hand; run it again when the page changes. It needs tilemaker.
 """
 
 import base64
 import io
 import os
-import shutil
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import httpx
 from PIL import Image, ImageChops
 from playwright.sync_api import Page, sync_playwright
+from tests.support.browser import chromium_path
+from tests.support.osm_service import EXTRACT, extract_elements, osm_service
+from tools.basemap.basemap import convert
 
-QUESTION = "王府井附近适合遛娃的好去处"
-PICTURE = Path(__file__).parents[1] / "docs/images/page.webp"
+from agent.sample.model import recorded
+from agent.sample.model.reply import SampleModel
+from agent.sample.services.gemini import GeminiService
+from agent.sample.services.loopback import serve_in_thread
+
+QUESTION = "Cafés near Helsinki's central station that are open on Sunday"
+FOLDER = Path(__file__).parents[1] / "docs/images"
+REPLIES = Path(__file__).with_name("street_replies")
 SIZE = {"width": 1180, "height": 740}
 WIDTH = 800
 """Pixels of the picture; the page is drawn wider."""
@@ -37,27 +49,41 @@ TOTAL_MS = 14_000
 _START_SECONDS = 120
 _RUN_SECONDS = 120
 _QUALITY = 32
+_STILL_QUALITY = 60
+_KEY = "picture"
+STILLS: Sequence[tuple[str, tuple[int, int], Literal["light", "dark"]]] = (
+    ("page-desk", (1280, 800), "light"),
+    ("page-dark", (1024, 720), "dark"),
+    ("page-phone", (390, 780), "light"),
+)
+"""Names of pictures, their sizes, and the page's colours."""
 
 Frame = tuple[Image.Image, int]
 """A picture, and the milliseconds it is shown."""
 
 
-def main(target: Path) -> None:
-    """Write the moving picture."""
-    with _server() as url, sync_playwright() as playwright:
+def main(extract: Path, folder: Path) -> None:
+    """Write the moving picture, and stills of the page on a desk and on a phone."""
+    with (
+        _services(extract) as variables,
+        _server(variables) as url,
+        sync_playwright() as playwright,
+    ):
         browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium") or shutil.which("google-chrome"),
+            executable_path=chromium_path(),
             args=["--no-sandbox"] if os.geteuid() == 0 else [],
         )
         context = browser.new_context(
-            viewport=SIZE, locale="zh-CN", timezone_id="Asia/Shanghai", color_scheme="light"
+            viewport=SIZE, locale="en-GB", timezone_id="Europe/Helsinki", color_scheme="light"
         )
         recorder = Recorder(context.new_page())
         recorder.play(f"{url}/app")
+        _stills(recorder.page, folder)
         browser.close()
     frames = recorder.frames()
     first, *others = [frame for frame, _ in frames]
     durations = [shown for _, shown in frames]
+    target = folder / "page.webp"
     first.save(
         target, save_all=True, append_images=others, duration=durations, loop=0,
         quality=_QUALITY, method=6,
@@ -99,6 +125,7 @@ class Recorder:
     def frames(self) -> list[Frame]:
         """Return the pictures with their times, without those that only flash by."""
         frames: list[Frame] = []
+        held = set[int]()
         ends = [moment for moment, _ in self._painted[1:]]
         for number, (moment, data) in enumerate(self._painted):
             until = ends[number] if number < len(ends) else moment
@@ -106,20 +133,25 @@ class Recorder:
             raw = Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB")
             frame = raw.resize((WIDTH, raw.height * WIDTH // raw.width), Image.Resampling.LANCZOS)
             same = frames and ImageChops.difference(frames[-1][0], frame).getbbox() is None
-            if same or (frames and shown < SHORTEST_MS):
-                frames[-1] = (frames[-1][0], frames[-1][1] + shown)
-            else:
+            if number in self._holds or not frames or not (same or shown < SHORTEST_MS):
                 frames.append((frame, shown))
-        held = sum(self._holds.values())
-        pace = min(1, (TOTAL_MS - held) / (sum(shown for _, shown in frames) - held))
+            elif len(frames) - 1 not in held:
+                frames[-1] = (frames[-1][0], min(frames[-1][1] + shown, LONGEST_MS))
+            if number in self._holds:
+                held.add(len(frames) - 1)
+        still = sum(shown for at, (_, shown) in enumerate(frames) if at in held)
+        pace = min(1, (TOTAL_MS - still) / (sum(shown for _, shown in frames) - still))
         return [
-            (frame, shown if shown > LONGEST_MS else max(round(shown * pace), SHORTEST_MS))
-            for frame, shown in frames
+            (frame, shown if at in held else max(round(shown * pace), SHORTEST_MS))
+            for at, (frame, shown) in enumerate(frames)
         ]
 
     def _pause(self, milliseconds: int) -> None:
         """Let the reader look at what is seen now."""
         self.page.wait_for_timeout(400)
+        # What was painted last may be in the midst of a movement.
+        still = base64.b64encode(self.page.screenshot(caret="initial", animations="disabled"))
+        self._painted.append((time.time(), still.decode()))
         self._holds[len(self._painted) - 1] = milliseconds
 
     def _keep(self, event: dict[str, Any]) -> None:
@@ -127,9 +159,47 @@ class Recorder:
         self._screen.send("Page.screencastFrameAck", {"sessionId": event["sessionId"]})
 
 
+def _stills(page: Page, folder: Path) -> None:
+    """Take the finished answer on a desk, in the dark and on a phone."""
+    for name, (width, height), scheme in STILLS:
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme=scheme)
+        page.reload()
+        page.locator("article.turn .sources").first.wait_for()
+        page.wait_for_timeout(2500)
+        picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+        picture.save(folder / f"{name}.webp", quality=_STILL_QUALITY, method=6)
+
+
 @contextmanager
-def _server() -> Iterator[str]:
-    """Run `tanlu serve` on sample data in an empty folder; give its address."""
+def _services(extract: Path) -> Iterator[dict[str, str]]:
+    """Serve what was played, the extract's places and its streets; give the variables for them."""
+    os.environ[EXTRACT] = str(extract)
+    recorded.FOLDER = REPLIES
+    model = GeminiService(SampleModel(), key=_KEY)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        osm_service(extract_elements()) as lab,
+        serve_in_thread(model.app) as played,
+    ):
+        streets = Path(folder) / "streets.pmtiles"
+        convert(extract, streets)
+        yield {
+            **{name.upper(): str(value) for name, value in lab.settings.items()},
+            "GEMINI_API_KEY": _KEY,
+            "GOOGLE_GEMINI_BASE_URL": played.url,
+            "MAP_SERVERS": "osm",
+            "MAP_TILES": f"pmtiles:{streets}",
+            "PLACE_PHOTOS": "false",
+            "TANLU_CONTACT": "picture@example.org",
+            "TANLU_MODE": "online",
+            "WEB_SEARCH": "off",
+        }
+
+
+@contextmanager
+def _server(variables: Mapping[str, str]) -> Iterator[str]:
+    """Run `tanlu serve` with these variables in an empty folder; give its address."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     url = f"http://127.0.0.1:{port}"
@@ -137,7 +207,7 @@ def _server() -> Iterator[str]:
         running = subprocess.Popen(
             [sys.executable, "-m", "agent", "serve", "--port", str(port)],
             cwd=folder,
-            env={**os.environ, "TANLU_MODE": "offline", "TANLU_DATA_DIR": f"{folder}/data"},
+            env={**os.environ, **variables, "TANLU_DATA_DIR": f"{folder}/data"},
             stdout=subprocess.DEVNULL,
         )
         try:
@@ -160,4 +230,4 @@ def _wait(url: str, running: subprocess.Popen[bytes]) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else PICTURE)
+    main(Path(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else FOLDER)
