@@ -46,6 +46,8 @@ class Asked:
     def _note(self, name: str, request: web.Request, body: Any) -> float:
         if request.path != "/robots.txt" and "company_tickers" not in request.path:
             said = re.sub(r"call-\d+", "call", json.dumps(body, sort_keys=True))
+            # Two turns may be asked on two minutes.
+            said = re.sub(r"\d\d:\d\d \(UTC", "now (UTC", said)
             self.log.append(f"{name} {request.path_qs} {said}")
         return 0
 
