@@ -100,6 +100,22 @@ def test_a_citation_tells_title_site_and_sentence(page: Page) -> None:
     expect(told).to_be_hidden()
 
 
+_QUOTES = """async () => {
+  const main = document.querySelector('script[type="module"][src*="/js/main"]').src;
+  const { quotesFor } = await import(new URL("./answer/citation.js", main));
+  const block = document.createElement("p");
+  block.innerHTML = `It is open daily.
+    <a class=cite data-quote="It is open daily. Entry is free.">1</a>`;
+  const quotes = ["Entry is free.", "It is open daily. Entry is free.", "It was built in 1420."];
+  return quotesFor(block.querySelector("a"), { quotes }, []);
+}"""
+
+
+def test_a_card_says_no_sentence_again_that_its_own_quote_has(visit: Visits) -> None:
+    told = visit().tab().evaluate(_QUOTES)
+    assert told == ["It is open daily. Entry is free.", "It was built in 1420."]
+
+
 def test_the_citation_of_a_place_shows_it_on_the_map(page: Page) -> None:
     cited = part(page, "answer").locator("a.cite", has_text=re.compile("^4$")).first
     cited.click()

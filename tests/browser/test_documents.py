@@ -36,7 +36,7 @@ def test_files_are_given_asked_and_deleted(visit: Visits) -> None:
         "Lease of 2024.md\n1 passage",
         "photo.png\nThis type of file is not read.",
     ]
-    expect(page.get_by_label("Lease-of-2024", exact=True)).to_be_checked()
+    expect(page.get_by_label("Lease-of-2024-and-1-more", exact=True)).to_be_checked()
     if AXE.is_file():
         assert violations(page) == []
     page.locator(".composer-box").evaluate(_DROP, ["notes.txt", "The landlord is Mr Novak.\n"])

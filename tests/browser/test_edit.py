@@ -25,6 +25,7 @@ def test_the_last_question_is_changed_in_its_place(visit: Visits) -> None:
     expect(turns).to_have_count(1)
     expect(page.get_by_role("heading", name=OTHER)).to_be_visible()
     ends(turns.first)
+    expect(part(page, "threads").locator(".thread").first).to_contain_text(OTHER)
     page.reload()
     ends(turns.first)
     expect(turns).to_have_count(1)

@@ -121,6 +121,15 @@ def test_a_place_shows_its_photo_only_from_hosts_that_are_allowed() -> None:
     assert f"img-src data: https://{host};" in policies[1]
 
 
+def test_a_long_quote_is_cut_between_words() -> None:
+    quote = "Wangfujing is a street of shops in the very centre of Beijing " * 6
+    page = html_page(answer(sources=[{**source(), "quotes": [quote]}]))
+    shown = page.partition('<p class="quote">“')[2].partition("”")[0]
+    assert shown.endswith("…")
+    assert len(shown) <= 220
+    assert quote.startswith(f"{shown.removesuffix('…')} ")
+
+
 def test_the_answer_stands_once_and_its_sources_once() -> None:
     page = html_page(answer())
     assert page.count("停车场价格") == 1

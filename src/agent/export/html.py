@@ -10,6 +10,7 @@ from html import escape
 from importlib.resources import files
 from urllib.parse import urlsplit
 
+from agent.core.strings import cut_at_break
 from agent.evidence.references import site_of, strip_references
 from agent.evidence.types import Place, Source
 from agent.export.finished import (
@@ -183,7 +184,7 @@ def _source(number: int, source: Source, language: Language) -> str:
     unresolved = say("export.unresolved", language) if source.get("unresolved") else ""
     about = " · ".join(filter(None, [site_of(source), unresolved]))
     quotes = "".join(
-        f'<p class="quote">“{escape(quote[:_QUOTE])}{"…" if len(quote) > _QUOTE else ""}”</p>'
+        f'<p class="quote">“{escape(cut_at_break(quote, _QUOTE))}”</p>'
         for quote in source["quotes"][:PRINTED_QUOTES]
     )
     return (

@@ -314,7 +314,7 @@ const figureText = (figure) => `${figure.textContent}${(figure.nextSibling?.text
 export function quotesFor(anchor, source, figures) {
   const nearest = nearestFirst(source.quotes ?? [], textBefore(anchor).slice(-CONTEXT));
   const { quote: own } = anchor.dataset;
-  const others = own ? nearest.filter((quote) => !quote.startsWith(own)) : nearest;
+  const others = nearest.filter((quote) => !own || !(quote.startsWith(own) || own.includes(quote.trim())));
   const quotes = own ? [own, ...others] : others;
   const has = (/** @type {string} */ quote) => Number(Boolean(finder(figures, quote)));
   return figures.length ? quotes.toSorted((one, other) => has(other) - has(one)) : quotes;

@@ -4,7 +4,7 @@ import { followToEnd } from "./follow_to_end.js";
 import { delay, withRetries } from "./resumable_stream.js";
 import { client as pageClient, failureText, serverError, statusOf, steer as pageSteer } from "./server.js";
 import { StreamReader } from "./stream_reader.js";
-import { makeThread, newId, startRun } from "./threads.js";
+import { makeThread, newId, renameAfter, startRun } from "./threads.js";
 import { idsOf, isAwaited, isBusy, isUntaken, newTurn, reviewOf, takeAnswer, turnsOf } from "./turns.js";
 
 const RUNS = 100;
@@ -87,6 +87,10 @@ export class Conversation extends EventTarget {
     if (near) input.user_location = { lng: near.lng, lat: near.lat };
     await this.#begin(turn, { input });
     if (old && isUntaken(turn)) this.turns = [...kept, old, turn];
+    // The list asks anew once the run ends: a title that could not be changed is no failure.
+    else if (old && !kept.length && this.threadId) {
+      await renameAfter(this.#client, this.threadId, old.question, text).catch(() => {});
+    }
     return turn;
   }
 

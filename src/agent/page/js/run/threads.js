@@ -41,6 +41,16 @@ const waits = ({ interrupts }) =>
   // Aegra lists no interrupts, and calls no stopped thread interrupted.
   interrupts === undefined || Object.values(interrupts).some((asked) => asked.length > 0);
 
+/**
+ * Names a thread after its changed question, unless somebody has named it.
+ * @param {Client} client @param {string} threadId @param {string} before @param {string} question
+ */
+export async function renameAfter(client, threadId, before, question) {
+  const { metadata } = await client.threads.get(threadId);
+  if (metadata?.title !== cut(before)) return;
+  await client.threads.update(threadId, { metadata: { title: cut(question) } });
+}
+
 /** Gives a thread another title. Throws ServerError. @param {string} threadId @param {string} title */
 export async function renameThread(threadId, title) {
   await orServerError(pageClient.threads.update(threadId, { metadata: { title: cut(title) } }));

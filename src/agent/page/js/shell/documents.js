@@ -76,7 +76,7 @@ export class DocumentsView {
     await this.#read();
     const own = this.#told.collections.filter(({ name, own }) => own && this.#asked.has(name));
     const collection = own.length === 1 && this.#asked.size === 1
-      ? own[0].name : newName(files[0].name, this.#told.collections.map(({ name }) => name));
+      ? own[0].name : newName(files, this.#told.collections.map(({ name }) => name));
     for (const row of rows) if (await row(collection)) this.#asked.add(collection);
     this.#waiting -= 1;
     await this.#read();
@@ -201,12 +201,13 @@ export class DocumentsView {
 }
 
 /**
- * Makes the name of a collection out of a file's; another where that is taken.
- * @param {string} file @param {string[]} taken
+ * Makes the name of a collection of its first file, with how many more; another where that is taken.
+ * @param {{name: string}[]} files @param {string[]} taken
  */
-export function newName(file, taken) {
-  const words = file.replace(/\.[^.]*$/, "").replace(/[^\p{L}\p{N}_-]+/gu, "-").replace(/^-+|-+$/g, "");
-  const stem = [...words].slice(0, LONGEST_COLLECTION).join("") || (language === "zh" ? "文件" : "files");
+export function newName(files, taken) {
+  const words = files[0].name.replace(/\.[^.]*$/, "").replace(/[^\p{L}\p{N}_-]+/gu, "-").replace(/^-+|-+$/g, "");
+  const first = [...words].slice(0, LONGEST_COLLECTION).join("") || (language === "zh" ? "文件" : "files");
+  const stem = files.length > 1 ? say("several", { first, n: files.length - 1 }) : first;
   let name = stem;
   for (let n = 2; taken.includes(name); n += 1) name = `${stem}-${n}`;
   return name;
