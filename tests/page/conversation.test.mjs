@@ -154,7 +154,7 @@ describe("a question", () => {
     const { conversation, run, thread } = await asking();
     thread.error = { error: "InputError", message: "there is no such collection" };
     run.end("error");
-    assert.equal((await until(conversation, is("failed"))).error, "there is no such collection");
+    assert.equal((await until(conversation, is("failed"))).error, "There is no such collection");
   });
 
   it("on a server that can keep nothing more says so in the page's words", async () => {
@@ -231,7 +231,7 @@ describe("a stop", () => {
     const { conversation, run, thread } = await asking();
     at.server.refuse("POST /threads/*/runs/*/cancel", 403, { detail: "not yours" });
     await conversation.stop();
-    assert.match(conversation.current.error, /not yours/);
+    assert.match(conversation.current.error, /Not yours/);
     assert.equal(conversation.current.status, "running");
     thread.state.values = { messages: answered(run, "Done anyway.") };
     run.end("success");
@@ -277,7 +277,7 @@ describe("a review", () => {
     await conversation.resume({ queries: [] });
     assert.equal(conversation.current.status, "waiting");
     assert.deepEqual(conversation.current.review, REVIEW);
-    assert.match(conversation.current.error, /no such field/);
+    assert.match(conversation.current.error, /No such field/);
   });
 
   it("is put aside by another question, and still is when the thread is opened again", async () => {

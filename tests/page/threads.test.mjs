@@ -50,7 +50,7 @@ describe("the list of threads", () => {
 
   it("says why it cannot be read", async () => {
     at.server.refuse("POST /threads/search", 403, { detail: "not from there" });
-    await assert.rejects(at.page.recentThreads(), { status: 403, message: "The server answered 403: not from there" });
+    await assert.rejects(at.page.recentThreads(), { status: 403, message: "The server answered 403: Not from there" });
   });
 });
 

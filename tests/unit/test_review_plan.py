@@ -254,7 +254,7 @@ def test_enter_goes_on_with_the_plan_as_it_was(
     assert answer["queries"][0]["map"] == NEARBY
     said = capsys.readouterr()
     assert "1. first" in said.err
-    assert "书店 within 1 km of 王府井" in said.err
+    assert "bookstore within 1 km of Wangfujing (王府井)" in said.err
     assert "web searches 2, map calls 6, model calls 5; cost unknown" in said.err
     assert said.out == ""
 

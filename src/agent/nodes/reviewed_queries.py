@@ -9,16 +9,25 @@ from typing import Any, cast, get_args, get_type_hints
 
 from agent.assistants.common.map_tasks import has_place
 from agent.assistants.common.plan_cost import AT_ONCE, WEB_CALL, CallSizes, PlanCost, Size
-from agent.assistants.common.review_plan import NODE, PlanKind, checked_object, checked_text
+from agent.assistants.common.review_plan import (
+    NODE,
+    PlanKind,
+    checked_object,
+    checked_text,
+    map_task_words,
+    reads_han,
+)
 from agent.assistants.common.services import Services
 from agent.configuration import Configuration
 from agent.core.errors import InputError
 from agent.core.progress import Emit, event
+from agent.core.strings import has_han
 from agent.evidence.maps import valid_map_task
 from agent.evidence.queries import clean_text
 from agent.evidence.types import MapIntent, MapTask, Point, Query
 from agent.nodes.routing import goes_to_web
 from agent.state import OverallState, PlannedQuery, ReviewedPlan, Turn, Update, replaced
+from agent.texts import Language
 
 _MAP = (Size(2500, 400), Size(20_000, 1500))
 """A whole branch: one call over the places found, or several rounds of tools."""
@@ -136,14 +145,19 @@ def _needs(fields: Mapping[str, Any]) -> str:
     return "place or city"
 
 
-def _reviewable(query: Query) -> Query:
-    """Return the query as it may come back, its map task without empty fields."""
+def _reviewable(query: Query, language: Language) -> Query:
+    """Return the query as it may come back, its map task without empty fields.
+
+    One that the map alone is asked is told as the task is, where its reader cannot read it.
+    """
     text, task = clean_text(query["query"], MAX_QUERY), query["map"]
     if task is None:
         return Query(query=text, map=None)
     stated = cast(MapTask, {name: value for name, value in task.items() if value not in (None, [])})
     if goes_to_web(query):
         return Query(query=text, map=stated)
+    if has_han(text) and not reads_han(language):
+        text = clean_text(map_task_words(stated, language), MAX_QUERY)
     return Query(query=text, map=stated, web=False)
 
 
@@ -165,7 +179,9 @@ QUERIES = PlanKind(
     answer=ReviewedPlan,
     configuration=Configuration,
     most=lambda configuration: MAX_QUERIES,
-    shown=lambda state: [_reviewable(query) for query in state["query_list"]],
+    shown=lambda state: [
+        _reviewable(query, state["turn"]["language"]) for query in state["query_list"]
+    ],
     read=_read,
     cost=_cost,
     own=Query(query="", map=None),

@@ -4,6 +4,7 @@ An assistant says as a `PlanKind` how its plan is shown, read, priced and taken 
 speak LangChain's human-in-the-loop form find it beside ours, and may answer in it.
 """
 
+import asyncio
 import logging
 import re
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
@@ -21,10 +22,13 @@ from agent.assistants.common.writer import Closing, MessageParts, write_message
 from agent.configuration import Configuration
 from agent.core.errors import InputError
 from agent.core.progress import Emit
+from agent.core.strings import has_han
+from agent.evidence.names import district_in_english
 from agent.evidence.queries import clean_text
 from agent.evidence.types import PLAN_TEXTS, MapTask, PlanPart
+from agent.evidence.vocabulary import city_in_english, subject_in_english
 from agent.state import ActionRequest, Estimate, Gathered, PlanReview, PlanWords, ReviewConfig, Turn
-from agent.texts import Language, say
+from agent.texts import Language, is_chinese, say
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -102,7 +106,8 @@ async def review_plan(
     configuration = runtime.context or kind.configuration()
     lines = await_answer(
         kind,
-        kind.review(state, configuration, services),
+        # The sound of Chinese names comes from a dictionary that takes a while to read.
+        await asyncio.to_thread(kind.review, state, configuration, services),
         lambda answer: kind.lines(answer, state, configuration),
         state["turn"]["language"],
     )
@@ -188,21 +193,41 @@ def map_task_words(task: MapTask, language: Language) -> str:
     def named(key: str, **values: Any) -> str:
         return say(f"review.map_task.{key}", language, **values)
 
-    here, city, mode = named("here"), task.get("city"), task.get("mode")
-    place = task.get("place") or city or here
+    def told(name: str | None) -> str:
+        return _readable(name, language) if name else named("here")
+
+    city, mode = task.get("city"), task.get("mode")
+    place = told(task.get("place") or city)
+    city = _readable(city, language) if city else None
     if city and city not in place:
-        place = f"{place} ({city})"
+        place = f"{place}, {city}" if place.endswith(")") else f"{place} ({city})"
     metres = task.get("radius_m", _RADIUS_M)
     kilometres = f"{metres / 1000:.1f}".removesuffix(".0")
     far = named("metres", n=metres) if metres < 1000 else named("kilometres", n=kilometres)
-    keywords = named("between").join(task.get("keywords") or []) or named("anything")
+    kinds = [_kind(keyword, language) for keyword in task.get("keywords") or []]
+    keywords = named("between").join(kinds) or named("anything")
     words = named(
         task["intent"], place=place, radius=far, keywords=keywords,
         mode=named(mode) if mode else "",
-        origin=task.get("origin") or here,
-        destination=" → ".join([*task.get("via", []), task.get("destination") or here]),
+        origin=told(task.get("origin")),
+        destination=" → ".join(map(told, [*task.get("via", []), task.get("destination")])),
     )  # fmt: skip
     return _GAP.sub(r"\1", words)
+
+
+def reads_han(language: Language) -> bool:
+    return is_chinese(language) or language == "ja"
+
+
+def _readable(name: str, language: Language) -> str:
+    """Return a place with its sound where its reader has none for its letters."""
+    if reads_han(language) or not has_han(name) or any(sign.isascii() for sign in name):
+        return name
+    return city_in_english(name) or f"{district_in_english(name)} ({name})"
+
+
+def _kind(keyword: str, language: Language) -> str:
+    return keyword if reads_han(language) else subject_in_english(keyword)
 
 
 def _lines(answer: Any, part: PlanPart, most: int) -> list[Any]:

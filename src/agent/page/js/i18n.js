@@ -43,3 +43,10 @@ export function textsOf(table) {
 
 /** Names the language where dates are written. */
 export const locale = language === "zh" ? "zh-CN" : "en";
+
+/**
+ * Begins the server's words, some of which are meant to stand within others, as a sentence; the name of a
+ * setting stays as it is.
+ * @param {string} words
+ */
+export const sentence = (words) => words.replace(/^[a-z](?=[a-z]*[ ,])/, (first) => first.toUpperCase());

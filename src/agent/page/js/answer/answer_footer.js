@@ -2,7 +2,7 @@
 
 import { disclosure } from "../disclosure.js";
 import { answerView, el, fill, icon } from "../dom.js";
-import { translator } from "../i18n.js";
+import { sentence, translator } from "../i18n.js";
 import { runAddress, share, threadPath, withdraw } from "../run/server.js";
 import { usageDetail } from "./usage.js";
 
@@ -68,7 +68,8 @@ function gapItem(message, gaps) {
   const queries = [...new Set(gaps.map(({ query }) => query).filter(Boolean))];
   const more = queries.length > MOST_QUERIES ? " …" : "";
   const asked = queries.slice(0, MOST_QUERIES).join(say("between")) + more;
-  return el("li", {}, message, asked && el("p", { class: "gap-asked" }, say("asked", { text: asked })));
+  return el("li", {}, sentence(message),
+    asked && el("p", { class: "gap-asked" }, say("asked", { text: asked })));
 }
 
 /**

@@ -5,7 +5,7 @@
  */
 
 import { Client } from "../../vendor/langgraph-sdk.js";
-import { language, translator } from "../i18n.js";
+import { language, sentence, translator } from "../i18n.js";
 
 const say = translator("page.server");
 const LONGEST = 300;
@@ -225,7 +225,7 @@ function detail(text) {
 /** @param {string} text */
 function oneLine(text) {
   const line = String(text).replace(/\s+/g, " ").trim();
-  return line.length > LONGEST ? `${line.slice(0, LONGEST - 1)}…` : line;
+  return sentence(line.length > LONGEST ? `${line.slice(0, LONGEST - 1)}…` : line);
 }
 
 /**

@@ -205,8 +205,10 @@ export class DocumentsView {
  * @param {{name: string}[]} files @param {string[]} taken
  */
 export function newName(files, taken) {
-  const words = files[0].name.replace(/\.[^.]*$/, "").replace(/[^\p{L}\p{N}_-]+/gu, "-").replace(/^-+|-+$/g, "");
-  const first = [...words].slice(0, LONGEST_COLLECTION).join("") || (language === "zh" ? "文件" : "files");
+  const words = files[0].name.replace(/\.[^.]*$/, "").replace(/[^\p{L}\p{N}_-]+/gu, "-")
+    .replace(/^-+|-+$/g, "");
+  const first = [...words].slice(0, LONGEST_COLLECTION).join("")
+    || (language === "zh" ? "文件" : "files");
   const stem = files.length > 1 ? say("several", { first, n: files.length - 1 }) : first;
   let name = stem;
   for (let n = 2; taken.includes(name); n += 1) name = `${stem}-${n}`;
