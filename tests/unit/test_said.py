@@ -14,9 +14,10 @@ from agent.evidence.said import (
     names_said,
     place_said,
     route_said,
+    source_said,
     with_said,
 )
-from agent.evidence.types import Anchor, Distance, MapTask, Place, Route
+from agent.evidence.types import Anchor, Distance, MapTask, Place, Route, Source
 from agent.state import PlannedMap, WrittenQuery
 from tests.unit.test_evidence_mentions import place
 
@@ -98,6 +99,15 @@ def test_the_ends_of_a_way_are_called_as_its_asker_calls_them_also_over_other_pl
     assert "the Bund → 人民广场 → Yu Garden" in route_text(route, "en")
     assert "外滩(地铁站) → 人民广场 → 豫园" in route_text(route, "zh")
     assert route["ends"][0]["name_en"] == "the Bund"
+    listed = source(route["source"], "Walk 外滩(地铁站) → 人民广场 → 豫园")
+    assert source_said(listed, [route])["title"] == "Walk the Bund → 人民广场 → Yu Garden"
+    assert source_said(source("m9", "Walk 外滩 → 豫园"), [route])["title"] == "Walk 外滩 → 豫园"
+
+
+def source(name: str, title: str) -> Source:
+    return Source(
+        id=name, kind="place", title=title, url="https://a.example", provider="amap", quotes=[]
+    )
 
 
 async def test_a_place_its_list_and_its_centre_have_one_name_for_a_reader() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from agent.core.patterns import Linear
 from agent.core.strings import has_han
 from agent.evidence.language import words
-from agent.evidence.types import Anchor, Distance, MapTask, Place, Route
+from agent.evidence.types import Anchor, Distance, MapTask, Place, Route, Source
 
 _BEHIND = Linear(r"(.+?)\s*[(（]([^()（）]+)[)）]")
 BETWEEN_STOPS = " → "
@@ -90,6 +90,16 @@ def route_said(route: Route, said: AskerWords) -> Route:
     if "ends" in route:
         told["ends"] = [anchor_said(end, said) for end in route["ends"]]
     return told
+
+
+def source_said(source: Source, routes: Sequence[Route]) -> Source:
+    """Return a source whose title names the ends of a way as its asker does."""
+    title = source["title"]
+    for route in routes:
+        if route["source"] == source["id"] and "origin_en" in route:
+            listed = f"{route['origin']} → {route['destination']}"
+            title = title.replace(listed, f"{route['origin_en']} → {route['destination_en']}")
+    return Source(**{**source, "title": title})
 
 
 def anchor_said(anchor: Anchor, said: AskerWords) -> Anchor:

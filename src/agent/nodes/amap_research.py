@@ -28,7 +28,14 @@ from agent.evidence.maps import WAYS
 from agent.evidence.places import is_area
 from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.references import labelled
-from agent.evidence.said import AskerWords, anchor_said, names_said, place_said, route_said
+from agent.evidence.said import (
+    AskerWords,
+    anchor_said,
+    names_said,
+    place_said,
+    route_said,
+    source_said,
+)
 from agent.evidence.types import FoundPlaces, Gap, MapTask, Place
 from agent.evidence.vocabulary import is_chosen_by_name
 from agent.mcp.records import (
@@ -270,7 +277,8 @@ class _Branch:
             return {}
         said = names_said(self.task, map_result.centre_name, map_result.routes)
         map_result.places[:] = [place_said(place, said) for place in map_result.places]
-        map_result.routes[:] = [route_said(route, said) for route in map_result.routes]
+        map_result.routes[:] = routes = [route_said(route, said) for route in map_result.routes]
+        map_result.sources[:] = [source_said(source, routes) for source in map_result.sources]
         return said
 
     def record_text(self, map_result: MapResult) -> str:
