@@ -33,7 +33,7 @@ from agent.core.strings import estimated_tokens
 from agent.evidence.claims.judging import Ruling, passages_block, statements_block
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.rewording import Failing, used_block
-from agent.evidence.claims.statements import Statement, numbered
+from agent.evidence.claims.statements import Statement, finished_notation
 from agent.evidence.types import Place, Source
 from agent.texts import Language
 from benchmarks.latencies import Latencies
@@ -125,7 +125,7 @@ async def seconds(language: Language, count: int, characters: int, seed: int) ->
     """Return the CPU seconds of one check, and how many statements it judged."""
     text, sources, texts, places = prepared(language, count, characters, seed)
     used = list(sources.values())
-    notation = numbered(used, sources)
+    notation = finished_notation(used, sources)
     began = time.process_time()
 
     async def read() -> Evidence:

@@ -20,7 +20,7 @@ from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
 from agent.cli import COMMANDS
-from agent.cli.ask import ask_here
+from agent.cli.ask import ask_in_process
 from agent.cli.parser import build_parser
 from agent.cli.render import print_outcome
 from agent.cli.request import read_request
@@ -72,7 +72,7 @@ async def record(question: str) -> Console:
     console.print(Text.assemble(("$ ", "green"), f'uv run tanlu ask "{question}"'))
     arguments = build_parser(COMMANDS).parse_args(["ask", "--offline", question])
     watcher = LiveWatcher(console, "zh")
-    outcome = await ask_here(read_request(arguments), watcher)
+    outcome = await ask_in_process(read_request(arguments), watcher)
     follow_up = f'tanlu ask --thread {outcome.thread_id} "…"'
     print_outcome(outcome, follow_up=follow_up, notice=outcome.notice, console=console)
     return console

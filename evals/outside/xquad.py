@@ -12,7 +12,7 @@ from typing import Any
 
 from agent.core.calls import Calls
 from agent.evidence.intent import detect_location_query
-from agent.knowledge.base import KnowledgeBase, build_knowledge
+from agent.knowledge.base import KnowledgeBase, open_knowledge_base
 from agent.knowledge.files import Destination
 from agent.knowledge.types import Scope
 from agent.settings import Settings
@@ -73,7 +73,7 @@ async def _filled(paragraphs: list[dict[str, Any]]) -> AsyncIterator[KnowledgeBa
         settings = Settings(
             tanlu_data_dir=folder / "data", embedding_model="", knowledge_store="sqlite"
         )
-        base = build_knowledge(settings, Calls())
+        base = open_knowledge_base(settings, Calls())
         try:
             run = await base.ingest([files], target=Destination(_COLLECTION))
             await run.run()

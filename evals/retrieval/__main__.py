@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.core.calls import Calls
-from agent.knowledge.base import KnowledgeBase, build_knowledge
+from agent.knowledge.base import KnowledgeBase, open_knowledge_base
 from agent.knowledge.files import Destination
 from agent.knowledge.types import KnowledgeHit, Scope
 from agent.settings import Settings
@@ -60,7 +60,7 @@ async def by_vectors(files: Path, folder: Path, questions: Sequence[Question]) -
 async def _filled(files: Path, folder: Path, **settings: Any) -> AsyncIterator[KnowledgeBase]:
     """A knowledge base of the files, in the folder alone: no server's."""
     alone = Settings(tanlu_data_dir=folder, mineru_url=None, chroma_url=None, **settings)
-    base = build_knowledge(alone, Calls())
+    base = open_knowledge_base(alone, Calls())
     try:
         ingest = await base.ingest([files], target=Destination(COLLECTION))
         report = await ingest.run()

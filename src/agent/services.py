@@ -10,7 +10,7 @@ from agent.core.concurrency import Lazy
 from agent.core.hosts import Hosts
 from agent.core.shared_limits import SharedLimits
 from agent.core.tracing import Tracing
-from agent.knowledge.base import build_knowledge
+from agent.knowledge.base import open_knowledge_base
 from agent.knowledge.rerank import RerankClient
 from agent.mcp.map import build_maps
 from agent.models.client import ModelClient
@@ -64,7 +64,7 @@ def build_services(
         reader=Lazy(lambda: build_reader(used, calls, hosts, origins=origins)),
         papers=Lazy(lambda: build_papers(used, calls, hosts, origins=origins)),
         reranker=Lazy(lambda: RerankClient(used, calls)),
-        knowledge=Lazy(lambda: build_knowledge(used, calls)),
+        knowledge=Lazy(lambda: open_knowledge_base(used, calls)),
         code=Lazy(lambda: CodeSandbox(used)),
         calls=calls,
         hosts=hosts,

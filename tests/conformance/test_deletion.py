@@ -14,7 +14,7 @@ from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import NotFoundError
 
 from agent.core.calls import Calls
-from agent.knowledge.base import build_knowledge, own_meter
+from agent.knowledge.base import open_knowledge_base, own_meter
 from agent.knowledge.types import Scope
 from agent.settings import Settings
 from tests.conformance.conftest import Served
@@ -43,7 +43,7 @@ class House:
     def __init__(self, served: Served) -> None:
         self.folder = Path(served.instances[0].env["TANLU_DATA_DIR"])
         self.database = served.instances[0].env["DATABASE_URL"]
-        self.knowledge = build_knowledge(Settings(tanlu_data_dir=self.folder), Calls())
+        self.knowledge = open_knowledge_base(Settings(tanlu_data_dir=self.folder), Calls())
 
     async def paper(self, name: str, pages: int) -> dict[str, Any]:
         """Keep a paper as a turn does; return how a message tells of it."""

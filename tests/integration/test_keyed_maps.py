@@ -15,7 +15,7 @@ from agent.evidence.agreement import disagreement
 from agent.evidence.maps import valid_map_task
 from agent.evidence.types import MapTask, Place
 from agent.graph import build_graph
-from agent.mcp.map import Maps, ask_here, build_map_client
+from agent.mcp.map import Maps, build_map_client, probe_map
 from agent.mcp.map_server import MapServer
 from agent.mcp.new_records import new_place
 from agent.mcp.records import MapOptions, MapResult
@@ -230,7 +230,7 @@ async def test_what_a_map_by_key_does_not_tell_the_next_map_is_asked_or_it_is_sa
 async def test_doctor_asks_each_for_one_small_real_thing() -> None:
     with tencent_entry([]) as one, mapbox_entry([]) as other:
         async with asking(one, other) as maps:
-            results = [await ask_here(client, "en") for client in maps.clients]
+            results = [await probe_map(client, "en") for client in maps.clients]
     assert [result.gaps for result in results] == [[], []]
     assert [result.places[0]["name"] for result in results] == ["故宫博物院", "Helsinki"]
 

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from agent.core.budget import Budget, Limits
 from agent.core.calls import Calls
 from agent.core.errors import BudgetExceeded, ConfigurationError, ProviderRefused
-from agent.knowledge.base import build_knowledge, own_meter
+from agent.knowledge.base import open_knowledge_base, own_meter
 from agent.knowledge.file_events import ReadEvent
 from agent.knowledge.readers import FileReaders
 from agent.knowledge.types import KnownDocument, Scope
@@ -138,7 +138,7 @@ async def test_another_embedder_reads_the_files_again(vectors: Vectors) -> None:
 
 async def test_a_setting_that_does_not_work_is_told_at_the_first_use_only(tmp_path: Path) -> None:
     settings = Settings(tanlu_data_dir=tmp_path, embedding_model="nonsense:x")
-    base = build_knowledge(settings, Calls())
+    base = open_knowledge_base(settings, Calls())
     with pytest.raises(ConfigurationError, match="EMBEDDING_MODEL"):
         await base.collections()
     await base.aclose()

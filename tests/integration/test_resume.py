@@ -21,7 +21,7 @@ from agent.core.calls import Calls
 from agent.core.concurrency import Lazy
 from agent.core.hosts import Hosts
 from agent.graph import build_graph
-from agent.knowledge.base import build_knowledge
+from agent.knowledge.base import open_knowledge_base
 from agent.knowledge.rerank import RerankClient
 from agent.mcp.map import build_maps
 from agent.models.client import ModelClient
@@ -95,7 +95,7 @@ async def process(world: World, folder: Path) -> AsyncIterator[Any]:
         reader=Lazy(lambda: build_reader(settings, calls, hosts, origins=origins)),
         papers=Lazy(lambda: build_papers(settings, calls, hosts, origins=origins)),
         reranker=Lazy(lambda: RerankClient(settings, calls)),
-        knowledge=Lazy(lambda: build_knowledge(settings, calls)),
+        knowledge=Lazy(lambda: open_knowledge_base(settings, calls)),
         code=Lazy(lambda: code),
         calls=calls,
         hosts=hosts,

@@ -14,7 +14,7 @@ from langgraph.types import interrupt
 from agent.cli import main
 from agent.core.calls import Calls
 from agent.core.errors import AgentError
-from agent.knowledge.base import KnowledgeBase, build_knowledge, own_meter
+from agent.knowledge.base import KnowledgeBase, open_knowledge_base, own_meter
 from agent.knowledge.types import Scope
 from agent.retention import ThreadArchive, ThreadRemains
 from agent.runs.run_log import RunLog
@@ -39,7 +39,7 @@ class House:
     def __init__(self, threads: Threads, folder: Path) -> None:
         self.threads, self.folder = threads, folder
         settings = Settings(tanlu_data_dir=folder)
-        self.knowledge: KnowledgeBase = build_knowledge(settings, Calls())
+        self.knowledge: KnowledgeBase = open_knowledge_base(settings, Calls())
         self.evidence = ThreadRemains(
             threads.saver, threads.reply_cache, threads.workspace, threads.shares,
             papers=folder / "papers", knowledge=lambda: self.knowledge,

@@ -9,14 +9,14 @@ import sys
 from pathlib import Path
 
 from agent.core.calls import Calls
-from agent.knowledge.base import build_knowledge
+from agent.knowledge.base import open_knowledge_base
 from agent.knowledge.files import Destination
 from agent.settings import Settings
 
 
 async def run_once() -> None:
     data, docs = map(Path, sys.argv[1:3])
-    base = build_knowledge(Settings(tanlu_data_dir=data), Calls())
+    base = open_knowledge_base(Settings(tanlu_data_dir=data), Calls())
     run = await base.ingest([docs], target=Destination("documents"))
     print("begun", os.getpid(), flush=True)
     await run.run()

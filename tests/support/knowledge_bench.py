@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agent.core.calls import Calls
-from agent.knowledge.base import KnowledgeBase, build_knowledge
+from agent.knowledge.base import KnowledgeBase, open_knowledge_base
 from agent.knowledge.files import Destination
 from agent.knowledge.ingest import FileResult, Ingest, Report
 from agent.knowledge.types import KnowledgeHit, Scope
@@ -33,7 +33,7 @@ class Bench:
         self.open_bases = [self.base]
 
     def opened(self) -> KnowledgeBase:
-        return build_knowledge(self.settings, Calls())
+        return open_knowledge_base(self.settings, Calls())
 
     def write(self, name: str, content: str | bytes) -> Path:
         path = self.docs / name

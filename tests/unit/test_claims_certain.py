@@ -4,12 +4,12 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from agent.assistants.common.judge import Judge, evidence_of
-from agent.evidence.claims.corrected import corrected, settled
+from agent.evidence.claims.corrected import corrected, with_known_figures
 from agent.evidence.claims.judging import Ruling, Rulings
 from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import proved
-from agent.evidence.claims.statements import MARKED, numbered, statements
+from agent.evidence.claims.statements import MARKED, finished_notation, statements
 from agent.evidence.types import Place, Source
 from tests.support.rows import by_examples
 
@@ -58,7 +58,7 @@ def test_a_statement_is_not_cut_within_the_name_of_a_source() -> None:
         for at, name in enumerate(names)
     }
     text = "Ebenso bei Ciao! Caffé und Yo! Sushi. Sehr gut! Bis dann."
-    found = statements(text, numbered([], sources))
+    found = statements(text, finished_notation([], sources))
     assert [one.plain for one in found] == [
         "Ebenso bei Ciao! Caffé und Yo! Sushi.", "Sehr gut!", "Bis dann.",
     ]  # fmt: skip
@@ -102,7 +102,7 @@ def test_only_the_figure_that_was_named_is_changed(
 ) -> None:
     every = statements(text, MARKED)
     pairs = tuple((wrong, better) for wrong, better in right)
-    found = settled(every, [Outcome("missing", tuple(spans), right=pairs)], MARKED)
+    found = with_known_figures(every, [Outcome("missing", tuple(spans), right=pairs)], MARKED)
     assert "".join(part.text for part in corrected(text, every, found, MARKED)) == written
 
 
@@ -113,7 +113,7 @@ def test_a_wrong_result_is_wrong_in_whatever_form_it_is_told_again(
     whole = f"{before}\n\n{text}"
     known = Evidence({"w0-0": Record(["Adults 18 €, children 9 €."])}, today="2026-11-29")
     every = statements(whole, MARKED)
-    found = settled(every, proved(every, {}, known), MARKED)
+    found = with_known_figures(every, proved(every, {}, known), MARKED)
     first, *_ = "".join(one.text for one in corrected(whole, every, found, MARKED)).split("\n\n")
     assert first == after
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from agent.assistants.common.judge import Judge, evidence_of
-from agent.evidence.claims.corrected import corrected, settled
+from agent.evidence.claims.corrected import corrected, with_known_figures
 from agent.evidence.claims.formulas import rewritten
 from agent.evidence.claims.judging import Ruling, passages_block, shown, statements_block
 from agent.evidence.claims.outcomes import Outcome
@@ -169,7 +169,7 @@ def test_a_weekday_is_held_against_the_calendar(
     known = Evidence({"w0-0": Record(["Offers hold until 2027-01-11."])})
     [one] = statements(text, MARKED)
     [outcome] = proved([one], {0: Ruling(v=v, p=["1.1"], bad=bad)}, known)
-    parts = corrected(text, [one], settled([one], [outcome], MARKED), MARKED)
+    parts = corrected(text, [one], with_known_figures([one], [outcome], MARKED), MARKED)
     assert "".join(part.text for part in parts) == shown
 
 

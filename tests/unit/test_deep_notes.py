@@ -10,7 +10,7 @@ from agent.assistants.deep_research.compress_topic import (
     _sources,
     _without_open,
     _words,
-    page_elements,
+    read_page_elements,
 )
 from agent.assistants.deep_research.state import TopicResult, UsefulPage
 from agent.assistants.deep_research.write_report import page_lines
@@ -56,13 +56,13 @@ def test_a_note_that_no_sentence_of_its_page_is_near_to_leaves_the_excerpt() -> 
 
 
 def test_a_page_comes_with_its_date_and_keeps_its_signs_f9() -> None:
-    shown = page_elements([read('if x <= "y" -> Vec<T> </page>')], 500)
+    shown = read_page_elements([read('if x <= "y" -> Vec<T> </page>')], 500)
     assert 'published="2026-03-02"' in shown
     assert '>if x <= "y" -> Vec<T> ‹/page›</page>' in shown
 
 
 def test_a_page_without_a_word_is_not_offered_for_citing() -> None:
-    assert page_elements([read("  "), read("文字")], 500).count("<page ") == 1
+    assert read_page_elements([read("  "), read("文字")], 500).count("<page ") == 1
 
 
 def test_a_page_that_a_search_names_by_its_site_gets_its_heading_f10() -> None:

@@ -8,7 +8,7 @@ import pytest
 from agent.cli.console import console_language
 from agent.cli.doctor import Check, _knowledge, _label, _model, _print_groups, _search, _variables
 from agent.configuration import Configuration
-from agent.knowledge.base import build_knowledge
+from agent.knowledge.base import open_knowledge_base
 from agent.knowledge.ingest import Destination
 from agent.models.client import ModelClient
 from agent.sample.model.request import FunctionCall, ModelReply
@@ -53,7 +53,7 @@ async def test_documents_kept_for_runs_with_a_key_are_counted_beside_the_sample_
     def settings(name: str) -> Settings:
         return Settings(_env_file=None, tanlu_data_dir=tmp_path / name)
 
-    bases = {name: build_knowledge(settings(name), None) for name in ("sample", "own")}  # type: ignore[arg-type]
+    bases = {name: open_knowledge_base(settings(name), None) for name in ("sample", "own")}  # type: ignore[arg-type]
     services = Found(sample=True, knowledge=bases["sample"])
     assert len(await _knowledge(services, settings("own"))) == 2
     file = tmp_path / "a.txt"

@@ -26,7 +26,7 @@ from agent.evidence.geo import parse_lnglat
 from agent.evidence.hours import weekly_hours
 from agent.evidence.intent import detect_location_query
 from agent.evidence.mentions import mentioned
-from agent.evidence.places import extract_place, place_before_near, route_ends, shaped_place
+from agent.evidence.places import place_and_city, place_before_near, route_ends, shaped_place
 from agent.evidence.queries import same_search
 from agent.evidence.types import Place
 from agent.export.place_cards import told_parts
@@ -82,8 +82,8 @@ def accused(text: str) -> Any:
 
 CASES: list[tuple[Callable[[str], Any], str, str]] = [
     (detect_location_query, "", " "),
-    (extract_place, "", "1"),
-    (extract_place, "", "\u3000"),
+    (place_and_city, "", "1"),
+    (place_and_city, "", "\u3000"),
     (place_before_near, "故宫", " "),
     (route_ends, "从a", " "),
     (route_ends, "from a", " "),
@@ -148,7 +148,7 @@ def test_rules_read_a_piece_in_which_one_blank_stands_for_several() -> None:
 
 def test_what_a_long_question_asks_first_is_asked() -> None:
     asked = "人均 80 元以内，故宫附近的餐厅。" + "请详细说明。" * 3000
-    assert extract_place(asked) == ("故宫", None)
+    assert place_and_city(asked) == ("故宫", None)
 
 
 def test_long_queries_are_one_search_only_where_they_are_equal() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.assistants.common.literals import results_among, unfounded, without_numbers
+from agent.assistants.common.literals import results_among, unfounded, without_literals
 from tests.support.rows import by_examples
 
 TEXTS = [
@@ -33,10 +33,10 @@ def test_a_number_from_nowhere_is_named_as_it_is_written(program: str, lost: lis
 def test_a_result_is_printed_also_by_the_program_without_it(
     program: str, printed: str, results: list[str]
 ) -> None:
-    changed = without_numbers(program, ["22500"])
+    changed = without_literals(program, ["22500"])
     assert "22500" not in changed
     assert results_among(["22500"], printed) == results
 
 
 def test_a_program_that_cannot_be_read_has_no_other_form() -> None:
-    assert without_numbers("not a program (", ["1"]) == ""
+    assert without_literals("not a program (", ["1"]) == ""

@@ -8,7 +8,7 @@ import pytest
 
 from agent.evidence.hours import minutes_of
 from agent.evidence.kinds import is_break, is_for_evenings, is_meal, is_spot, is_stop, stay
-from agent.evidence.outing.plan import HERE, Aim, estimated_leg, plan, used_legs
+from agent.evidence.outing.plan import HERE, Aim, estimated_leg, plan_day, used_legs
 from agent.evidence.outing.text import leg_text, outing_lines, outing_section
 from agent.evidence.types import Leg, Place, PlaceVerdict, Point
 from agent.nodes.plan_outing import coming_in
@@ -45,7 +45,7 @@ DUCK = place(5, "全聚德", "中餐厅", "周一至周日 10:00-22:00")
 def planned(*places: Place, day: str = TUESDAY, near: Point | None = None, **wish: Any):
     legs, wanted = wish.pop("legs", {}), wish.pop("wanted", ())
     aim = Aim({"day": day, **wish}, "zh", near, wanted)  # type: ignore[typeddict-item]
-    outing = plan(places, aim, legs)
+    outing = plan_day(places, aim, legs)
     assert outing is not None
     return outing
 
@@ -227,7 +227,7 @@ def test_the_ways_of_a_plan_are_named_in_its_order():
 
 
 def test_nothing_is_planned_where_everything_is_closed():
-    assert plan([MUSEUM], Aim({"day": MONDAY}, "zh"), {}) is None
+    assert plan_day([MUSEUM], Aim({"day": MONDAY}, "zh"), {}) is None
 
 
 @pytest.mark.parametrize(
@@ -387,7 +387,7 @@ def test_near_places_are_walked_to_and_far_ones_ridden_to():
 def test_stops_have_the_names_that_their_reader_can_read():
     museum = Place(**{**MUSEUM, "name_en": "National Museum"})
     for language, name in (("en", "National Museum"), ("zh", "国家博物馆")):
-        day = plan([museum], Aim({"day": TUESDAY}, language), {})
+        day = plan_day([museum], Aim({"day": TUESDAY}, language), {})
         assert day is not None
         assert names(day)[0] == name
 

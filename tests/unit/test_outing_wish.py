@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agent.evidence.outing.text import outing_remarks
-from agent.evidence.outing.wish import settled, valid_day, valid_wish, with_found
+from agent.evidence.outing.wish import dated_wish, valid_day, valid_wish, with_found_places
 from agent.evidence.types import LeftOut, Outing, OutingWish, Stop
 from agent.texts import say
 from tests.support.rows import by_examples
@@ -18,33 +18,33 @@ SUNDAY = 7
 
 
 def test_a_day_that_is_not_named_is_today_in_the_morning_and_else_tomorrow() -> None:
-    assert settled({}, MORNING) == {"day": "2026-11-23", "begins": "09:30"}
-    assert settled({}, EVENING) == {"day": "2026-11-24"}
+    assert dated_wish({}, MORNING) == {"day": "2026-11-23", "begins": "09:30"}
+    assert dated_wish({}, EVENING) == {"day": "2026-11-24"}
 
 
 @by_examples
 def test_no_plan_begins_in_the_past(
     wish: OutingWish, hour: int, minute: int, day: str, begins: str
 ) -> None:
-    found = settled(wish, MORNING.replace(hour=hour, minute=minute))
+    found = dated_wish(wish, MORNING.replace(hour=hour, minute=minute))
     assert (found["day"], found["begins"]) == (day, begins)
 
 
 def test_a_weekday_that_is_ruled_out_is_not_the_day_that_nobody_named() -> None:
     saturday_evening = datetime(2026, 11, 28, 18, tzinfo=UTC)
-    assert settled({}, saturday_evening, [SUNDAY])["day"] == "2026-11-30"
-    assert settled({"day": "2026-11-29"}, saturday_evening, [SUNDAY])["day"] == "2026-11-29"
+    assert dated_wish({}, saturday_evening, [SUNDAY])["day"] == "2026-11-30"
+    assert dated_wish({"day": "2026-11-29"}, saturday_evening, [SUNDAY])["day"] == "2026-11-29"
 
 
 def test_an_end_that_is_over_stays_one_so_that_no_plan_goes_beyond_it() -> None:
-    wish = settled({"day": "2026-11-23", "back_by": "12:00"}, MORNING.replace(hour=13))
+    wish = dated_wish({"day": "2026-11-23", "back_by": "12:00"}, MORNING.replace(hour=13))
     assert wish == {"day": "2026-11-23", "begins": "13:45", "back_by": "12:00"}
 
 
 def test_a_change_to_a_plan_of_yesterday_makes_one_for_the_next_day_that_may_still_begin() -> None:
     yesterday: OutingWish = {"day": "2026-11-22", "begins": "10:00"}
-    assert settled(yesterday, MORNING)["day"] == "2026-11-23"
-    assert settled(yesterday, EVENING)["day"] == "2026-11-24"
+    assert dated_wish(yesterday, MORNING)["day"] == "2026-11-23"
+    assert dated_wish(yesterday, EVENING)["day"] == "2026-11-24"
 
 
 def test_a_wish_is_taken_as_far_as_it_can_be_planned() -> None:
@@ -192,11 +192,11 @@ def test_what_is_found_for_a_meal_is_had_at_its_time_whatever_else_it_is() -> No
     bakery, diner = record(id="amap:F", category="糕饼店"), record(id="amap:G", category="中餐厅")
     named = {"stop": "午饭：便宜的小吃", "change": "add", "time": "13:00"}
     wish = valid_wish({"meals": ["lunch"], "changes": [named]}, "", an_outing(), [])
-    found = with_found(wish, [bakery])
+    found = with_found_places(wish, [bakery])
     assert found["eats"] == {"amap:F": "lunch"}
     assert found["not_before"] == {"amap:F": "13:00"}
     assert "incoming" not in found
     both = {"changes": [{"stop": "湖", "change": "add"}, {"stop": "dinner", "change": "replace"}]}
-    assert with_found(valid_wish(both, "", an_outing(), []), [bakery, diner])["eats"] == {
+    assert with_found_places(valid_wish(both, "", an_outing(), []), [bakery, diner])["eats"] == {
         "amap:G": "dinner"
     }

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from agent.assistants.plan_execute.documents import (
-    about,
     crop_observation,
-    distinct,
     documents_of,
+    kind_and_date,
+    merged_documents,
     merged_over_tasks,
     nearest_first,
     sorted_by_kind,
@@ -68,7 +68,7 @@ def test_the_same_paper_of_two_catalogues_is_one_by_doi() -> None:
     one = paper("Layered oxides", "https://openalex.org/W1", doi="10.1/AB")
     more = {"doi": "https://doi.org/10.1/ab", "pdf_url": "https://p.example/x.pdf", "year": 2024}
     other = paper("Layered cells", "https://s2.example/x", "semantic_scholar", **more)
-    (merged,) = distinct([one, other])
+    (merged,) = merged_documents([one, other])
     assert (merged["source"], merged["url"]) == ("openalex", "https://openalex.org/W1")
     assert (merged.get("pdf_url"), merged.get("year")) == ("https://p.example/x.pdf", 2024)
 
@@ -77,13 +77,13 @@ def test_the_same_paper_is_one_by_its_title_or_its_address() -> None:
     one = paper("Hard carbon anodes: a review", "https://a.example/1")
     titled = paper("Hard Carbon Anodes — A Review", "https://b.example/2", "semantic_scholar")
     linked = paper("Another name for it", "https://b.example/2/")
-    assert len(distinct([one, titled, linked])) == 1
+    assert len(merged_documents([one, titled, linked])) == 1
 
 
 def test_a_doi_in_an_address_counts() -> None:
     one = paper("Paper number one here", "https://doi.org/10.5/XY")
     other = paper("Its other name is this", "https://s2.example/9", doi="10.5/xy")
-    assert len(distinct([one, other])) == 1
+    assert len(merged_documents([one, other])) == 1
 
 
 def test_short_titles_and_other_kinds_are_not_taken_for_the_same() -> None:
@@ -91,14 +91,14 @@ def test_short_titles_and_other_kinds_are_not_taken_for_the_same() -> None:
     title = "Sodium-ion battery technology"
     page = {"title": title, "text": "A page.", "url": "https://w.example/1", "kind": "page"}
     kinds = [paper(title, "https://a.example/3"), *documents_of([page], "tavily")]
-    assert len(distinct(short)) == 2
-    assert len(distinct(kinds)) == 2
+    assert len(merged_documents(short)) == 2
+    assert len(merged_documents(kinds)) == 2
 
 
 def test_the_longer_text_is_kept() -> None:
     one = paper("Hard carbon anodes: a review", "https://a.example/1", text="Short.")
     other = paper("Hard carbon anodes: a review", "https://a.example/2", text="Much longer.")
-    assert distinct([one, other])[0]["text"] == "Much longer."
+    assert merged_documents([one, other])[0]["text"] == "Much longer."
 
 
 def task(query: str) -> Task:
@@ -174,8 +174,10 @@ def test_documents_are_sorted_by_kind_and_keep_their_order_within_one() -> None:
 def test_a_page_is_told_with_its_site_and_day() -> None:
     page = document("RDS", "RCU")
     page["published"] = "2023-09-12T00:00"
-    assert about(page, "en", site="help.aliyun.com") == "web page, help.aliyun.com, 2023-09-12"
-    assert about(page, "en") == "web page, 2023-09-12"
+    assert (
+        kind_and_date(page, "en", site="help.aliyun.com") == "web page, help.aliyun.com, 2023-09-12"
+    )
+    assert kind_and_date(page, "en") == "web page, 2023-09-12"
 
 
 def test_an_observation_says_what_matters_of_each_kind() -> None:

@@ -7,8 +7,8 @@ import pytest
 from agent.assistants.common.own_documents import papers_of, read_by_default, shown_path
 from agent.assistants.plan_execute.search_info import (
     Found,
-    passages_of,
-    sources_of,
+    best_of_each_target,
+    sources_of_passages,
 )
 from agent.evidence.citations import Citer
 from agent.knowledge.terms import bears_on
@@ -33,7 +33,7 @@ def found(number: int, *hits: KnowledgeHit) -> Found:
 
 
 def ids(*given: Found, limit: int = 24) -> list[str]:
-    return [passage["id"] for passage, _ in passages_of(given, limit)]
+    return [passage["id"] for passage, _ in best_of_each_target(given, limit)]
 
 
 def test_passages_are_numbered_within_their_target() -> None:
@@ -42,7 +42,7 @@ def test_passages_are_numbered_within_their_target() -> None:
 
 def test_a_passage_of_two_targets_belongs_to_the_one_that_ranks_it_higher() -> None:
     both = hit("a", 7)
-    chosen = passages_of([found(0, hit("b"), both), found(1, both)], 24)
+    chosen = best_of_each_target([found(0, hit("b"), both), found(1, both)], 24)
     assert [(p["id"], p["title"]) for p, _ in chosen] == [("d0-0", "b"), ("d1-0", "a")]
 
 
@@ -59,13 +59,13 @@ def test_no_passages_where_none_are_wanted_or_found() -> None:
 
 
 def test_a_passage_cannot_cite_for_us() -> None:
-    ((passage, _),) = passages_of([found(0, hit("a"))], 5)
+    ((passage, _),) = best_of_each_target([found(0, hit("a"))], 5)
     assert "e1-0" not in passage["text"]
 
 
 def test_a_paper_is_cited_by_the_page_of_its_public_address() -> None:
     paper = hit("p", 0, 3, kind="pdf", url="https://x.example/p.pdf#top", collection="papers")
-    (source,) = sources_of(passages_of([found(0, paper)], 5), "en")
+    (source,) = sources_of_passages(best_of_each_target([found(0, paper)], 5), "en")
     assert source["url"] == "https://x.example/p.pdf#page=3"
     assert (source["title"], source["provider"]) == (
         "p, p. 3",
@@ -75,7 +75,7 @@ def test_a_paper_is_cited_by_the_page_of_its_public_address() -> None:
 
 
 def test_an_own_document_is_cited_by_its_file() -> None:
-    (source,) = sources_of(passages_of([found(0, hit("成本", 0, 2))], 5), "zh")
+    (source,) = sources_of_passages(best_of_each_target([found(0, hit("成本", 0, 2))], 5), "zh")
     assert (source["url"], source["title"]) == ("", "成本，第 2 页 (notes/成本.md)")
     assert source["provider"] == say("plan_execute.sources.documents", "zh")
 
@@ -91,13 +91,13 @@ def test_an_own_document_is_cited_by_its_file() -> None:
 )
 def test_a_private_folder_is_never_shown(path: str, shown: str) -> None:
     assert shown_path(path) == shown
-    ((passage, _),) = passages_of([found(0, hit("a", path=path))], 5)
+    ((passage, _),) = best_of_each_target([found(0, hit("a", path=path))], 5)
     assert passage["path"] == shown
 
 
 def test_passages_of_one_page_are_one_citation_with_the_words_of_each() -> None:
-    chosen = passages_of([found(0, hit("a", 0, 1), hit("a", 1, 1), hit("a", 2, 2))], 5)
-    citer = Citer({source["id"]: source for source in sources_of(chosen, "en")})
+    chosen = best_of_each_target([found(0, hit("a", 0, 1), hit("a", 1, 1), hit("a", 2, 2))], 5)
+    citer = Citer({source["id"]: source for source in sources_of_passages(chosen, "en")})
     text = citer.feed("One[^d0-0], two[^d0-1], three[^d0-2].") + citer.flush()
     assert text == "One[1], two[1], three[2]."
     assert [source["quotes"] for source in citer.used] == [

@@ -11,7 +11,7 @@ from agent.assistants.plan_execute.plan import (
     checked,
     depth_of,
     in_order,
-    settled,
+    numbered_tasks,
 )
 
 
@@ -20,7 +20,7 @@ def plan(*tasks: tuple[str, str, list[str]]) -> Plan:
 
 
 def made(given: Plan, mode: PlanMode = "dag", limit: int = 6) -> list[tuple[str, str, list[str]]]:
-    tasks = settled(checked(given, mode, limit), limit)
+    tasks = numbered_tasks(checked(given, mode, limit), limit)
     return [(task["id"], task["query"], task["dep"]) for task in tasks]
 
 
@@ -102,7 +102,7 @@ def test_the_optional_keys_of_a_task_are_read_tolerantly() -> None:
         {"query": "历史", "sources": None, "company": None, "queries": None},
         {"query": "票价", "sources": "map", "queries": " "},
     ]})  # fmt: skip
-    first, second, third = settled(checked(given, "flat", 6), 6)
+    first, second, third = numbered_tasks(checked(given, "flat", 6), 6)
     assert first["sources"] == ["filings", "documents"]
     assert first["company"] == "甲; 乙"
     assert first["queries"] == ["甲 财务", "revenue", "profit"]
@@ -117,11 +117,11 @@ def test_a_query_is_one_clean_line_of_bounded_length() -> None:
 
 
 def test_no_tasks_stay_no_tasks() -> None:
-    assert settled(CheckedTasks([], ["empty"]), 5) == []
+    assert numbered_tasks(CheckedTasks([], ["empty"]), 5) == []
 
 
 def test_the_depth_of_a_task_is_how_many_stand_before_it() -> None:
-    tasks = settled(checked(plan(("a", "历史", []), ("b", "票价", ["a"]), ("c", "交通", ["b"])),
-                            "dag", 6), 6)  # fmt: skip
+    given = plan(("a", "历史", []), ("b", "票价", ["a"]), ("c", "交通", ["b"]))
+    tasks = numbered_tasks(checked(given, "dag", 6), 6)
     assert depth_of(tasks) == {"T1": 0, "T2": 1, "T3": 2}
     assert [task["id"] for task in in_order(list(reversed(tasks)))] == ["T1", "T2", "T3"]

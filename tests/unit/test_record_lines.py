@@ -9,12 +9,12 @@ import pytest
 from agent.assistants.common.judge import evidence_of, record_texts
 from agent.assistants.common.shown_records import (
     distinct_places,
-    listed,
-    numbered,
+    places_as_shown,
     readable,
     ways_of,
-    with_found,
     with_nearest,
+    with_nearest_found,
+    with_pin_numbers,
 )
 from agent.evidence.constraints import judged
 from agent.evidence.geo import distance_text, duration_text
@@ -133,7 +133,7 @@ async def test_an_origin_is_called_by_its_english_name_where_it_is_a_known_place
     near = place()
     near["distance_m"], near["distance_from"] = 80, "王府井停车场(东门)"
     near["further"] = [Distance(origin="王府井停车场", metres=90)]
-    (told,) = await listed([near], [], near["name"], "en", first=[], known=[park])
+    (told,) = await places_as_shown([near], [], near["name"], "en", first=[], known=[park])
     assert distance_texts(told, "en") == [
         "80 m from Wangfujing Car Park", "90 m from Wangfujing Car Park"
     ]  # fmt: skip
@@ -149,8 +149,8 @@ async def test_who_reads_no_chinese_is_told_in_latin_letters_from_where_a_place_
     near = place()
     near["distance_m"], near["distance_from"] = 81, "王府井"
     near["further"] = [Distance(origin="西安", metres=900)]
-    (chinese,) = await listed([near], [], near["name"], "zh", first=[])
-    (english,) = await listed([near], [], near["name"], "en", first=[])
+    (chinese,) = await places_as_shown([near], [], near["name"], "zh", first=[])
+    (english,) = await places_as_shown([near], [], near["name"], "en", first=[])
     assert distance_texts(chinese, "zh") == ["距王府井 81 m", "距西安 900 m"]
     assert distance_texts(english, "en") == ["81 m from Wangfujing", "900 m from Xi'an"]
     assert "Wangfujing" in distance_texts(english, "de")[0]
@@ -191,11 +191,11 @@ async def test_of_namesakes_the_answer_names_the_one_that_it_cites() -> None:
     source = Source(
         id="a0-1", number=1, kind="place", title="", url="", provider="osm", quotes=[]
     )  # fmt: skip
-    places = await listed(cafés, [source], "Kahvila [1] is near.", "zh", first=())
+    places = await places_as_shown(cafés, [source], "Kahvila [1] is near.", "zh", first=())
     assert [(p["source"], p["mentioned"]) for p in places] == [
         ("a0-1", True), ("a0-0", False), ("a0-2", False),
     ]  # fmt: skip
-    every = await listed(cafés, [], "Kahvila is near.", "zh", first=())
+    every = await places_as_shown(cafés, [], "Kahvila is near.", "zh", first=())
     assert all(p["mentioned"] for p in every)
 
 
@@ -214,12 +214,12 @@ def test_each_place_that_was_shown_before_says_how_far_the_nearest_station_found
     cafés = [found(f"p0-{n}", "咖啡馆", 120.15 + n / 1000) for n in range(3)]
     cafés[2]["wgs84"] = Point(lng=121.0, lat=cafés[2]["wgs84"]["lat"])
     station = Place(**{**found("a0-0", "地铁站", 120.151), "category": "地铁站"})
-    near, beside, far = with_found(cafés, [station])
+    near, beside, far = with_nearest_found(cafés, [station])
     assert near["further"] == [{"origin": "a0-0", "metres": 96, "kind": "station"}]
     assert beside["further"] == [{"origin": "a0-0", "metres": 0, "kind": "station"}]
     assert "further" not in far
-    assert with_found([near], [station]) == [near], "told once, in whatever turn"
-    assert with_found(cafés, [found("a0-0", "咖啡馆", 120.15)]) == cafés
+    assert with_nearest_found([near], [station]) == [near], "told once, in whatever turn"
+    assert with_nearest_found(cafés, [found("a0-0", "咖啡馆", 120.15)]) == cafés
 
 
 @pytest.mark.parametrize(("lng", "verdict"), [(120.153, "satisfied"), (120.16, "unknown")])
@@ -468,7 +468,7 @@ def test_places_have_numbers_of_their_own_or_those_of_the_answers_one_list(
     written: dict[str, tuple[int, str]], numbers: list[int]
 ) -> None:
     places = [Place(**{**place(), "id": id, "number": 7}) for id in "abc"]
-    assert [each["number"] for each in numbered(places, written)] == numbers
+    assert [each["number"] for each in with_pin_numbers(places, written)] == numbers
 
 
 async def test_places_stand_in_the_answers_order_and_none_that_nobody_asked_for() -> None:
@@ -489,14 +489,14 @@ async def test_places_stand_in_the_answers_order_and_none_that_nobody_asked_for(
         for number, name in enumerate(("w0-0", "a0-2", "a0-1"), 1)
     ]
     text = "甲公园最近。先去乙公园[2](u)，再去甲公园[3](u)。"
-    shown = await listed(places, used, text, "zh", first=())
+    shown = await places_as_shown(places, used, text, "zh", first=())
     assert [(p["name"], p["number"]) for p in shown] == [
         ("乙公园", 1),
         ("甲公园", 2),
         ("丙公园", 3),
     ]
     listed_there = f"{text}\n\n- **甲公园** — 81 m[3](u)\n- **乙公园** — 99 m[2](u)"
-    shown = await listed(places, used, listed_there, "zh", first=())
+    shown = await places_as_shown(places, used, listed_there, "zh", first=())
     assert [p["name"] for p in shown] == ["甲公园", "乙公园", "丙公园"], "as its list has them"
 
 

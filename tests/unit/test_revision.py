@@ -19,7 +19,7 @@ from agent.evidence.claims.revision import (
     numbered_draft,
     wrong_day_lines,
 )
-from agent.evidence.claims.statements import MARKED, headings, numbered, statements
+from agent.evidence.claims.statements import MARKED, finished_notation, headings, statements
 from agent.evidence.types import Source
 from tests.support.rows import by_examples
 
@@ -244,7 +244,7 @@ def test_ids_that_share_a_number_stay_apart_through_a_revision() -> None:
         "租期两年 [^o1-2][^o2-0]。押金三月 [^o1-1][^o1-0]。旧句 [^o1-0]。末句 [^o1-2]。"
     )
     text += citer.flush()
-    notation = numbered(citer.used, sources)
+    notation = finished_notation(citer.used, sources)
     found = statements(text, notation)
     shown = numbered_draft(text, found, notation, citer.cites)
     assert shown == (

@@ -23,7 +23,7 @@ from agent.assistants.team_answer.format_answer import (
     map_section,
     tried,
 )
-from agent.assistants.team_answer.settlement import settled
+from agent.assistants.team_answer.settlement import settled_answer
 from agent.assistants.team_answer.state import TeamConfiguration, TeamState, ToolEvidence
 from agent.assistants.team_answer.synthesize import likely, settle_prompt
 from agent.assistants.team_answer.tools import calculation_numbers, known_positions
@@ -32,7 +32,7 @@ from agent.assistants.team_answer.verified import (
     is_quoted,
     missing_figures,
     unverified_reason,
-    worked_out,
+    value_of_verdict,
 )
 from agent.core.errors import InputError
 from agent.evidence.types import Source
@@ -118,26 +118,30 @@ def said(**more: Any) -> Settled:
 
 
 def test_an_answer_is_kept_with_the_ids_that_were_issued() -> None:
-    kept = settled(said(evidence=["[^s0-0]", "s9-9", "C0"], explanation="见[^s0-1]。"), state())
+    kept = settled_answer(
+        said(evidence=["[^s0-0]", "s9-9", "C0"], explanation="见[^s0-1]。"), state()
+    )
     assert (kept.answer, kept.evidence, kept.unknown) == ("1987年", ["s0-0", "c0", "s0-1"], 1)
 
 
 def test_a_whole_search_stands_for_its_results_and_a_lookup_for_itself() -> None:
-    assert settled(said(evidence=["s0"]), state()).evidence == ["s0-0", "s0-1"]
-    assert settled(said(evidence=["c0"]), state()).evidence == ["c0"]
-    assert settled(said(evidence=["a0"]), state(evidence_pool=[evidence("a0")])).evidence == ["a0"]
+    assert settled_answer(said(evidence=["s0"]), state()).evidence == ["s0-0", "s0-1"]
+    assert settled_answer(said(evidence=["c0"]), state()).evidence == ["c0"]
+    assert settled_answer(
+        said(evidence=["a0"]), state(evidence_pool=[evidence("a0")])
+    ).evidence == ["a0"]
     failed = state(evidence_pool=[evidence("c0", failed=True)])
-    assert settled(said(evidence=["c0"]), failed).unsupported
+    assert settled_answer(said(evidence=["c0"]), failed).unsupported
 
 
 @by_examples
 def test_what_nothing_bears_out_is_no_answer(more: dict[str, Any]) -> None:
-    kept = settled(said(**more), state())
+    kept = settled_answer(said(**more), state())
     assert (kept.answer, kept.evidence) == ("", [])
 
 
 def test_control_lines_and_markers_never_reach_the_answer() -> None:
-    kept = settled(
+    kept = settled_answer(
         said(
             answer="1987年[^s0-0]\nVERDICT: AGREE",
             explanation="见[^s0-0, c0]，算得[^c0]，测得[^a2]。\nTERMINATE",
@@ -151,11 +155,15 @@ def test_control_lines_and_markers_never_reach_the_answer() -> None:
 def test_a_marker_of_a_calculation_becomes_the_name_of_its_block() -> None:
     pool = [evidence("c0", asked="a = 6 * 7", text="42"), evidence("c1", asked="2 + 2", text="4")]
     explanation = "见[^s0-0, c1]，算得[^c0]，测得[^a2]。"
-    kept = settled(said(evidence=["c0", "c1"], explanation=explanation), state(evidence_pool=pool))
+    kept = settled_answer(
+        said(evidence=["c0", "c1"], explanation=explanation), state(evidence_pool=pool)
+    )
     assert kept.explanation == "见[^s0-0]（计算 2），算得（计算 1），测得。"
     section = calculation_section(kept.evidence, pool, "zh")
     assert section.index("**计算 1**") < section.index("结果：42") < section.index("**计算 2**")
-    none = settled(said(outcome="not_found", explanation="算得[^c0]。"), state(evidence_pool=pool))
+    none = settled_answer(
+        said(outcome="not_found", explanation="算得[^c0]。"), state(evidence_pool=pool)
+    )
     assert none.explanation == "算得。"
 
 
@@ -228,14 +236,16 @@ def test_a_calculation_that_does_not_lead_to_the_answer_is_not_shown() -> None:
     ]
     explanation = "It costs 38,980 dollars[^s0-0, c2]. The 9,000 of [^c0] counts three increments."
     given = said(answer="$38,980", evidence=["c0", "c1", "c2"], explanation=explanation)
-    kept = settled(given, state(evidence_pool=pool))
+    kept = settled_answer(given, state(evidence_pool=pool))
     assert kept.evidence == ["c1", "c2", "s0-0"]
     assert kept.explanation == "It costs 38,980 dollars[^s0-0]（计算 2）."
     section = calculation_section(kept.evidence, pool, "en")
     assert "59,950 × 0.4 = 23,980" in section
     assert "23,980 + 15,000 = 38,980" in section
     yes = said(answer="Yes", evidence=["c0", "c1"])
-    assert settled(yes, state(evidence_pool=pool)).evidence == ["c0", "c1"], "nothing tells them"
+    assert settled_answer(yes, state(evidence_pool=pool)).evidence == ["c0", "c1"], (
+        "nothing tells them"
+    )
 
 
 @by_examples
@@ -308,7 +318,7 @@ def test_verified_means_agreed_to_with_its_words_or_its_sum_and_a_look_for_the_o
         summed("c1", "43", "verifier"),
     ]
     given = state(transcript=turns, evidence_pool=pool)
-    assert unverified_reason(settled(said(**more), given), given) == reason
+    assert unverified_reason(settled_answer(said(**more), given), given) == reason
 
 
 @by_examples
@@ -324,7 +334,7 @@ def test_a_sum_counts_only_with_terms_that_question_or_evidence_have(
 ) -> None:
     known = state(sources_gathered=[source("s0-0"), source("s0-1", "1952年动工。")])
     given = GivenVerdict(formula=formula, evidence=["s0-0"], looked_at=["s0-1"])
-    assert worked_out(given, known) == value
+    assert value_of_verdict(given, known) == value
 
 
 @pytest.mark.parametrize(
@@ -335,7 +345,7 @@ def test_a_figure_must_stand_in_the_evidence_or_round_from_it(
     answer: str, missing: list[str]
 ) -> None:
     given = state(evidence_pool=[evidence("c0", text="237.86000000000058")])
-    settlement = settled(said(answer=answer, evidence=["c0"]), given)
+    settlement = settled_answer(said(answer=answer, evidence=["c0"]), given)
     assert missing_figures(settlement, given) == missing
 
 

@@ -1,7 +1,7 @@
 """What a turn says in lines that code reads."""
 
 from agent.assistants.team_answer.speakers import (
-    chosen,
+    chosen_speaker,
     hypothesis_lines,
     next_in_turn,
     updated_hypotheses,
@@ -19,11 +19,11 @@ def branch(text: str, score: float, pruned: bool = False) -> Hypothesis:
 def test_a_selection_counts_only_where_exactly_one_speaker_is_named(
     text: str, speaker: Speaker | None
 ) -> None:
-    assert chosen(text, SPEAKERS) == speaker
+    assert chosen_speaker(text, SPEAKERS) == speaker
 
 
 def test_a_speaker_who_is_no_candidate_is_not_chosen() -> None:
-    assert chosen("researcher", ["analyst", "verifier"]) is None
+    assert chosen_speaker("researcher", ["analyst", "verifier"]) is None
 
 
 @by_examples

@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect
 
 from agent.core.calls import Calls
-from agent.knowledge.base import KnowledgeBase, build_knowledge
+from agent.knowledge.base import KnowledgeBase, open_knowledge_base
 from agent.knowledge.files import Destination
 from agent.knowledge.formats import FAILURES
 from agent.knowledge.types import Scope
@@ -36,7 +36,7 @@ async def base_fixture(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[KnowledgeBase]:
     settings = Settings(tanlu_data_dir=tmp_path)
-    base = build_knowledge(settings, Calls())
+    base = open_knowledge_base(settings, Calls())
     services = SimpleNamespace(settings=settings, knowledge=lambda: base)
     monkeypatch.setattr(documents, "process_services", lambda: services)
     yield base

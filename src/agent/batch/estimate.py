@@ -13,7 +13,13 @@ from typing import Any
 
 from rich.table import Table
 
-from agent.assistants.common.plan_cost import WEB_CALL, CallSizes, Size, between, list_price
+from agent.assistants.common.plan_cost import (
+    WEB_CALL,
+    CallSizes,
+    Size,
+    from_low_to_high,
+    list_price,
+)
 from agent.assistants.deep_research import reviewed_topics as deep_research
 from agent.assistants.plan_execute import reviewed_tasks as plan_execute
 from agent.assistants.plan_execute.task_run import REQUIRED
@@ -153,7 +159,7 @@ def _calls(assistant: str, configuration: Configuration) -> tuple[list[CallSizes
             web, loops = configuration.number_of_initial_queries, configuration.max_research_loops
             plans = [agent.planned_calls(web, maps, configuration, loops=loops) for maps in (0, 1)]
             searches = (web, web + configuration.max_follow_up_queries * (loops - 1))
-    calls = between(*plans)
+    calls = from_low_to_high(*plans)
     grounded = [each for each in calls if each.sizes == WEB_CALL]
     executed = sum(each.counts[1] * each.sizes[1].searches for each in grounded)
     return [planning, *calls], (searches[0], max(searches[1], executed))

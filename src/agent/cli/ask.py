@@ -156,13 +156,13 @@ async def _ask(
     silent = arguments.json or arguments.quiet
     with open_watcher(language, accepted, silent=silent) as watcher, show_log(watcher, language):
         if request.url is None:
-            return await ask_here(request, watcher), watcher.notice_shown
+            return await ask_in_process(request, watcher), watcher.notice_shown
         from agent.cli.remote import ask_server
 
         return await ask_server(request, watcher), watcher.notice_shown
 
 
-async def ask_here(request: AskRequest, listener: "RunListener") -> RunResult | Pause:
+async def ask_in_process(request: AskRequest, listener: "RunListener") -> RunResult | Pause:
     """Run the assistant to its answer, or to where it waits for a review.
 
     Runs of killed processes are brought to their end besides, or before if they are on the same

@@ -48,7 +48,7 @@ _OLDEST_NODE = 20
 _MAP_ADVICE: Final = {"map_no_node": "node", "map_install_failed": "npm", "map_key_missing": "amap"}
 
 
-def checked(name: str, state: State, detail: str, suggestion: str = "") -> Check:
+def check_row(name: str, state: State, detail: str, suggestion: str = "") -> Check:
     return Check(name=name, state=state, detail=detail, suggestion=suggestion)
 
 
@@ -62,7 +62,7 @@ async def examine() -> list[Check]:
     try:
         settings, configuration = read_settings(), configure({})
     except ConfigurationError as error:
-        return [checked(error.name, "broken", error.message, advice("correct", name=error.name))]
+        return [check_row(error.name, "broken", error.message, advice("correct", name=error.name))]
     checks = [
         _mode(settings),
         *_keys(settings),
@@ -84,20 +84,20 @@ async def examine() -> list[Check]:
 def _mode(settings: Settings) -> Check:
     if settings.mode == "offline":
         why = "TANLU_MODE=offline" if settings.tanlu_mode == "offline" else "no model key was found"
-        return checked("mode", "ok", f"offline: bundled sample data ({why})",
+        return check_row("mode", "ok", f"offline: bundled sample data ({why})",
                      advice("live"))  # fmt: skip
     if not settings.model_configured:
-        return checked("mode", "broken", "online, but no model is configured", advice("model"))
-    return checked("mode", "ok", "online")
+        return check_row("mode", "broken", "online, but no model is configured", advice("model"))
+    return check_row("mode", "ok", "online")
 
 
 def _keys(settings: Settings) -> list[Check]:
     def key(field: str) -> Check:
         if getattr(settings, field) is not None:
-            return checked(field.upper(), "ok", "set")
+            return check_row(field.upper(), "ok", "set")
         if field == "amap_maps_api_key" and settings.mode == "online":
-            return checked(field.upper(), "missing", "not set", advice("amap"))
-        return checked(field.upper(), "off", "not set")
+            return check_row(field.upper(), "missing", "not set", advice("amap"))
+        return check_row(field.upper(), "off", "not set")
 
     return [key(field) for field in _KEYS]
 
@@ -109,7 +109,7 @@ def _addresses(settings: Settings) -> list[Check]:
         for name in ("google_gemini_base_url", "openai_base_url", "tanlu_model")
         if (value := getattr(settings, name))
     }
-    return [checked(name, "ok", str(value)) for name, value in addresses.items()]
+    return [check_row(name, "ok", str(value)) for name, value in addresses.items()]
 
 
 def _access() -> Check:
@@ -118,12 +118,12 @@ def _access() -> Check:
 
     rules = access()
     if rules.problem:
-        return checked(
+        return check_row(
             "access", "broken", rules.summary, advice("correct", name=rules.problem.split(":")[0])
         )
     if rules.open and rules.is_exposed:
-        return checked("access", "missing", rules.summary, advice("keys"))
-    return checked("access", "ok", rules.summary)
+        return check_row("access", "missing", rules.summary, advice("keys"))
+    return check_row("access", "ok", rules.summary)
 
 
 def _tiles(settings: Settings) -> list[Check]:
@@ -134,8 +134,8 @@ def _tiles(settings: Settings) -> list[Check]:
         return []
     tiles, problem = base_map(settings)
     if tiles is None:
-        return [checked("MAP_TILES", "missing", problem, advice("tiles"))]
-    return [checked("MAP_TILES", "ok", f"{settings.map_tiles}: the page loads tiles from there")]
+        return [check_row("MAP_TILES", "missing", problem, advice("tiles"))]
+    return [check_row("MAP_TILES", "ok", f"{settings.map_tiles}: the page loads tiles from there")]
 
 
 async def _data_folder(settings: Settings) -> list[Check]:
@@ -145,11 +145,13 @@ async def _data_folder(settings: Settings) -> list[Check]:
     try:
         async with open_saver(where):
             return [
-                checked("threads", "ok", f"kept in {await asyncio.to_thread(_storage_name, where)}")
+                check_row(
+                    "threads", "ok", f"kept in {await asyncio.to_thread(_storage_name, where)}"
+                )
             ]
     except (AgentError, OSError) as error:
         where_else = "data_dir" if isinstance(where, Path) else "database"
-        return [checked("threads", "broken", str(error), advice(where_else))]
+        return [check_row("threads", "broken", str(error), advice(where_else))]
 
 
 def _storage_name(where: Path | SecretStr) -> str:
@@ -166,13 +168,13 @@ async def _node() -> list[Check]:
     try:
         version = await asyncio.to_thread(node_version)
     except (OSError, ValueError) as error:
-        return [checked("node", "broken", str(error), advice("node"))]
+        return [check_row("node", "broken", str(error), advice("node"))]
     if version is None:
-        return [checked("node", "missing", "not found: the map needs it", advice("node"))]
+        return [check_row("node", "missing", "not found: the map needs it", advice("node"))]
     major = version.lstrip("v").partition(".")[0]
     if major.isdigit() and int(major) < _OLDEST_NODE:
-        return [checked("node", "broken", f"{version} is too old", advice("node"))]
-    return [checked("node", "ok", version)]
+        return [check_row("node", "broken", f"{version} is too old", advice("node"))]
+    return [check_row("node", "ok", version)]
 
 
 def _service_checks(
@@ -186,7 +188,7 @@ def _service_checks(
     try:
         services: Any = process_services()
     except AgentError as error:
-        return [asyncio.sleep(0, [checked("services", "broken", error.message)])]
+        return [asyncio.sleep(0, [check_row("services", "broken", error.message)])]
     return [
         *(
             _in_time(f"model: {model}", _model(services, model, variables), LONGEST_MODEL_CHECK)
@@ -209,16 +211,16 @@ async def _model(services: Any, model: str, variables: Sequence[str]) -> list[Ch
 
     name = f"model: {model}"
     if services.sample is not None:
-        return [checked(name, "ok", f"{_SAMPLE}{model}")]
+        return [check_row(name, "ok", f"{_SAMPLE}{model}")]
     seen, language = await probe(services.models, model), console_language()
     if seen.error:
         detail = f"{', '.join(variables)}: {seen.error.message}"
         if seen.names:
             detail += f"; it has {', '.join(seen.names)}"
         if seen.error.code in ("model_missing", "configuration"):
-            return [checked(name, "broken", detail, advice("known_model", name=variables[0]))]
+            return [check_row(name, "broken", detail, advice("known_model", name=variables[0]))]
         key = services.settings.key_name(parse(model).provider)
-        return [checked(name, "broken", detail, advice("service", name=key))]
+        return [check_row(name, "broken", detail, advice("service", name=key))]
     parts = [say("doctor.model_answers", language, seconds=f"{seen.seconds:.1f}")]
     if seen.tokens_a_second:
         parts.append(say("doctor.model_speed", language, n=f"{seen.tokens_a_second:.0f}"))
@@ -228,7 +230,7 @@ async def _model(services: Any, model: str, variables: Sequence[str]) -> list[Ch
     missing = [key for key, able in lacks.items() if not able]
     parts += [say(f"doctor.model_{key}", language) for key in missing]
     state: State = "missing" if missing else "ok"
-    return [checked(name, state, ", ".join(parts), advice("able_model") if missing else "")]
+    return [check_row(name, state, ", ".join(parts), advice("able_model") if missing else "")]
 
 
 def _variables(configuration: Configuration) -> dict[str, list[str]]:
@@ -252,27 +254,27 @@ async def _map_server(services: Any, client: Any, settings: Settings) -> Check:
     provider = client.provider
     name = "map server" if provider == "amap" else f"map server {provider}"
     if settings.mode == "online" and client.server.missing:
-        return checked(name, "off", f"not tried: {client.server.missing} is not set")
+        return check_row(name, "off", f"not tried: {client.server.missing} is not set")
     report: Mapping[str, Any] = await client.health()
     if report["works"]:
         return _of_sample(services, await _asked_map(client, name, str(report["message"])))
     # Without a key for it, a map that cannot start is something missing, not something broken.
     state: State = "broken" if settings.mode == "online" else "missing"
     suggestion = advice(_MAP_ADVICE[code]) if (code := str(report["code"])) in _MAP_ADVICE else ""
-    return checked(name, state, str(report["message"] or "did not start"), suggestion)
+    return check_row(name, state, str(report["message"] or "did not start"), suggestion)
 
 
 async def _asked_map(client: Any, name: str, started: str) -> Check:
     """Ask the map what stands at one position: a server that starts may have a wrong key."""
-    from agent.mcp.map import ask_here
+    from agent.mcp.map import probe_map
 
-    result = await ask_here(client, console_language())
+    result = await probe_map(client, console_language())
     if result.gaps:
         code = result.gaps[0]["code"]
         suggestion = advice("amap") if code == "map_key_invalid" and name == "map server" else ""
-        return checked(name, "broken", result.gaps[0]["message"], suggestion)
+        return check_row(name, "broken", result.gaps[0]["message"], suggestion)
     names = ", ".join(place["name"] for place in result.places[:1])
-    return checked(name, "ok", f"started: {started}; answers: {names}")
+    return check_row(name, "ok", f"started: {started}; answers: {names}")
 
 
 async def _search(services: Any, configuration: Configuration) -> list[Check]:
@@ -301,39 +303,39 @@ async def _embeddings(services: Any) -> list[Check]:
 
     embedder = build_embedder(services.settings, services.calls)
     if embedder is None:
-        return [checked("embeddings", "off", "EMBEDDING_MODEL is not set: found by words only")]
+        return [check_row("embeddings", "off", "EMBEDDING_MODEL is not set: found by words only")]
     async with aclosing(embedder):
         return [_check_of(await embedder.health(), "embeddings")]
 
 
 async def _knowledge(services: Any, settings: Settings) -> list[Check]:
-    from agent.knowledge.base import build_knowledge, has_documents
+    from agent.knowledge.base import has_documents, open_knowledge_base
 
     reports = await services.knowledge().health()
     checks = [_check_of(report, "knowledge base") for report in reports]
     if services.sample and await asyncio.to_thread(has_documents, settings):
-        async with aclosing(build_knowledge(settings, services.calls)) as base:
+        async with aclosing(open_knowledge_base(settings, services.calls)) as base:
             own, *_ = await base.health()
         detail = f"{own['message']}, kept for runs with a key"
-        checks.append(checked("knowledge base: own documents", "off", detail))
+        checks.append(check_row("knowledge base: own documents", "off", detail))
     return checks
 
 
 async def _code(services: Any, settings: Settings) -> list[Check]:
     works, detail = await services.code().health()
     if works:
-        return [checked("code", "ok", f"runs in a sandbox: {detail}")]
+        return [check_row("code", "ok", f"runs in a sandbox: {detail}")]
     if settings.code_sandbox == "off":
-        return [checked("code", "off", detail)]
-    return [checked("code", "missing", f"not run: {detail}", advice("sandbox"))]
+        return [check_row("code", "off", detail)]
+    return [check_row("code", "missing", f"not run: {detail}", advice("sandbox"))]
 
 
 def _check_of(report: Mapping[str, Any], kind: str = "search") -> Check:
     """Return a service's report, {provider, configured, works, message}, as a check."""
     name = f"{kind}: {report['provider']}"
     if not report["configured"]:
-        return checked(name, "off", str(report["message"]))
-    return checked(name, "ok" if report["works"] else "broken", str(report["message"]))
+        return check_row(name, "off", str(report["message"]))
+    return check_row(name, "ok" if report["works"] else "broken", str(report["message"]))
 
 
 async def _in_time(
@@ -350,7 +352,7 @@ async def _in_time(
     except Exception as error:
         log.info("check of %s failed", name, exc_info=True)
         problem = f"unexpected {type(error).__name__}: {' '.join(str(error).split())[:300]}"
-    return [checked(name, "broken", problem, suggestion)]
+    return [check_row(name, "broken", problem, suggestion)]
 
 
 async def _close() -> None:
@@ -479,7 +481,7 @@ async def _cluster(settings: Settings) -> list[Check]:
 def _part(name: str, detail: str, key: str = "") -> Check:
     """Return a check of the cluster; with the key of what to do, something is missing."""
     state: State = "missing" if key else "ok"
-    return checked(f"cluster: {name}", state, detail, advice(key) if key else "")
+    return check_row(f"cluster: {name}", state, detail, advice(key) if key else "")
 
 
 async def _postgres(url: SecretStr) -> list[Check]:

@@ -11,7 +11,7 @@ from agent.cli.environment import open_environment
 from agent.core.calls import Calls
 from agent.core.errors import AgentError, ConfigurationError, InputError
 from agent.core.strings import one_line
-from agent.knowledge.base import KnowledgeBase, build_knowledge, own_meter
+from agent.knowledge.base import KnowledgeBase, open_knowledge_base, own_meter
 from agent.knowledge.rerank import RerankClient
 from agent.knowledge.terms import query_terms
 from agent.knowledge.types import KnowledgeHit, Scope
@@ -126,7 +126,7 @@ async def open_knowledge() -> AsyncIterator[tuple[KnowledgeBase, RerankClient]]:
 
         sample = await asyncio.to_thread(start_sample_services, settings)
     used, calls = sample.settings if sample else settings, Calls()
-    base, reranker = build_knowledge(used, calls), RerankClient(used, calls)
+    base, reranker = open_knowledge_base(used, calls), RerankClient(used, calls)
     try:
         yield base, reranker
     finally:

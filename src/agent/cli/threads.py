@@ -17,7 +17,7 @@ from agent.client.connection import connected, server_refusal, status_of
 from agent.client.run_result import spoken
 from agent.core.calls import Calls
 from agent.core.errors import AgentError, ConfigurationError, InputError
-from agent.knowledge.base import KnowledgeBase, build_knowledge
+from agent.knowledge.base import KnowledgeBase, open_knowledge_base
 from agent.retention import ThreadArchive, ThreadRemains
 from agent.runs.engine import OWNER
 from agent.runs.threads import open_threads
@@ -111,7 +111,7 @@ async def _opened(arguments: Namespace) -> AsyncIterator[ThreadHolder]:
         knowledge: list[KnowledgeBase] = []
 
         def base() -> KnowledgeBase:
-            knowledge.append(build_knowledge(settings, Calls()))
+            knowledge.append(open_knowledge_base(settings, Calls()))
             stack.push_async_callback(knowledge[-1].aclose)
             return knowledge[-1]
 

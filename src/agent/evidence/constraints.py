@@ -64,7 +64,7 @@ def valid_constraints(candidate: Mapping[str, Any]) -> Constraints:
         valid["max_distance_m"] = int(metres)
     if metres := _number(candidate.get("max_walk_m"), _MAX_METRES):
         valid["max_walk_m"] = int(metres)
-    if suits := [each for each in _SUITS if each in listed(candidate.get("suits"))]:
+    if suits := [each for each in _SUITS if each in as_list(candidate.get("suits"))]:
         valid["suits"] = suits
     if isinstance(kind := candidate.get("kind"), str) and kind in KINDS:
         valid["kind"] = kind
@@ -77,17 +77,17 @@ def valid_constraints(candidate: Mapping[str, Any]) -> Constraints:
 
 def _texts(value: object) -> list[str]:
     """Return the texts of a list, each once, bounded."""
-    texts = [clean_text(each, _LONGEST_DEMAND) for each in listed(value) if isinstance(each, str)]
+    texts = [clean_text(each, _LONGEST_DEMAND) for each in as_list(value) if isinstance(each, str)]
     return list(dict.fromkeys(filter(None, texts)))[:_MOST_OTHER]
 
 
 def _weekdays(value: object) -> list[int]:
     """Return ISO weekdays; none where all seven are named."""
-    days = {day for day in listed(value) if type(day) is int and 1 <= day <= 7}
+    days = {day for day in as_list(value) if type(day) is int and 1 <= day <= 7}
     return sorted(days) if len(days) < len(EVERY_DAY) else []
 
 
-def listed(value: object) -> list[Any]:
+def as_list(value: object) -> list[Any]:
     """Return a list as it is, anything else as an empty one."""
     return value if isinstance(value, list) else []
 

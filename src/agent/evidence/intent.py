@@ -12,8 +12,8 @@ from agent.core.strings import has_any
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.language import with_places
 from agent.evidence.maps import valid_map_task
-from agent.evidence.places import extract_place as _extract_place
 from agent.evidence.places import place_after_preposition, route_ends, shaped_place
+from agent.evidence.places import place_and_city as _extract_place
 from agent.evidence.queries import clean_text
 from agent.evidence.types import MapIntent, MapTask, TravelMode
 from agent.evidence.vocabulary import activity_in, activity_keywords, city_in, landmark_in

@@ -81,7 +81,7 @@ def place_after_preposition(text: str) -> str | None:
     return match[1] if match else None
 
 
-def extract_place(text: str) -> tuple[str, str | None] | None:
+def place_and_city(text: str) -> tuple[str, str | None] | None:
     """Return the (place, city) of a question; the place may be the city itself."""
     text = piece(text)
     city, landmark, shaped = city_in(text), landmark_in(text), shaped_place(text)

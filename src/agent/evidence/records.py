@@ -24,7 +24,7 @@ from agent.evidence.types import (
     WeatherDay,
 )
 from agent.evidence.way_steps import legs_text, step_text
-from agent.evidence.zones import CHINA, clock_of, offset_words
+from agent.evidence.zones import CHINA, offset_words, zone_of_record
 from agent.texts import Language, has_text, in_script, is_chinese, say
 
 _WORDS: dict[str, Any] = json.loads(
@@ -196,7 +196,7 @@ def _verdict_texts(verdicts: Iterable[PlaceVerdict], language: Language) -> list
 def route_text(route: Route, language: Language, *, steps: bool = True) -> str:
     """Return the mode, the ends, the distance, the duration, and the way; by choice without it."""
     mode = say(f"records.modes.{route['mode']}", language)
-    ends = " → ".join(route_ends(route, language))
+    ends = " → ".join(named_route_ends(route, language))
     facts = (
         distance_text(route["distance_m"], exact=route["mode"] == "straight"),
         duration_text(route["duration_s"], language),
@@ -207,7 +207,7 @@ def route_text(route: Route, language: Language, *, steps: bool = True) -> str:
     )
 
 
-def route_ends(route: Route, language: Language) -> tuple[str, str]:
+def named_route_ends(route: Route, language: Language) -> tuple[str, str]:
     """Return the ends of a way: as its asker calls them, else as listed."""
     if is_chinese(language):
         return in_script(route["origin"], language), in_script(route["destination"], language)
@@ -344,7 +344,7 @@ def time_there(moment: str, records: Iterable[Place | Route | Weather], language
     known = list(records)
     if not known or HOME_MAP in maps_of(known):
         return china_time(moment, language)
-    zone = clock_of(known[0])
+    zone = zone_of_record(known[0])
     try:
         local = datetime.fromisoformat(moment).astimezone(zone)
     except ValueError:

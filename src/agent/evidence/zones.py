@@ -61,7 +61,7 @@ def zone_of(place: Place | Anchor) -> tzinfo:
     return CHINA if in_china else zone_at(place["wgs84"])
 
 
-def clock_of(record: Place | Route | Weather) -> tzinfo:
+def zone_of_record(record: Place | Route | Weather) -> tzinfo:
     """Return the zone of whatever record of a map, by its name or its position; else UTC."""
     if name := record.get("zone"):
         return zone_named(str(name))

@@ -211,7 +211,7 @@ def build_store(settings: Settings, *, embedder: str = "") -> SqliteKnowledgeSto
     return ChromaKnowledgeStore(settings.tanlu_data_dir, embedder=embedder, url=settings.chroma_url)
 
 
-def build_knowledge(settings: Settings, calls: Calls) -> KnowledgeBase:
+def open_knowledge_base(settings: Settings, calls: Calls) -> KnowledgeBase:
     """Return the knowledge base of these settings; nothing is opened, and nothing refused, yet."""
 
     def open_tools() -> Tools:

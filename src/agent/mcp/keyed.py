@@ -23,7 +23,7 @@ from agent.mcp.records import (
     BranchCalls,
     MapRecords,
     compacted,
-    is_named,
+    has_name,
     lnglat,
     place_line,
     route_line,
@@ -217,7 +217,7 @@ class KeyedPrefetch(Prefetch):
             self._unknown_end = name
             raise self._refused(f"{name}: not found", NOT_FOUND)
         first, at = rows[0], rows[0]["location"]
-        alike = [row["city"] for row in rows if is_named(row, first["name"]) and not self._city]
+        alike = [row["city"] for row in rows if has_name(row, first["name"]) and not self._city]
         towns = [town for town in dict.fromkeys(alike) if town]
         if len(towns) > 1:
             self._tell_city(name, towns[0], towns[1:], at)

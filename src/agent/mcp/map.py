@@ -264,7 +264,7 @@ _TIANANMEN: Final = Point(lng=116.3974, lat=39.9087)
 _HELSINKI: Final = Point(lng=24.9414, lat=60.1709)
 
 
-async def ask_here(client: MapClient, language: Language) -> MapResult:
+async def probe_map(client: MapClient, language: Language) -> MapResult:
     """Ask a map for one thing, to see whether its key works; failures are gaps."""
     near = _HELSINKI if client.server.covers is None else _TIANANMEN
     return await client.map_result(

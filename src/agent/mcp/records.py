@@ -295,7 +295,7 @@ class Presentation:
     """False where the server's ids lead nowhere, as in the sample."""
 
 
-def is_named(place: Place, name: str) -> bool:
+def has_name(place: Place, name: str) -> bool:
     """Return whether a place has this very name: it is at no distance from itself.
 
     An address and a place of one name are located some hundred metres apart.
@@ -482,7 +482,7 @@ class MapRecords:
         centre, location = self.result.centre, place["location"]
         if centre is None or centre["crs"] != location["crs"]:
             return None
-        if is_named(place, self.result.centre_name or ""):
+        if has_name(place, self.result.centre_name or ""):
             return None
         return round(metres_apart(centre, location))
 
@@ -570,7 +570,7 @@ def route_line(route: Route, language: Language) -> str:
     return f"[^{route['source']}] {route_text(route, language)}"
 
 
-def weather_lines(weather: Weather, language: Language) -> list[str]:
+def marked_weather_lines(weather: Weather, language: Language) -> list[str]:
     """Return the days of a forecast, each with the marker."""
     head = f"[^{weather['source']}] {weather['city']}"
     return [f"{head} {day_text(day, language)}" for day in weather["days"]]

@@ -16,7 +16,7 @@ from agent.assistants.common.services import GetServices
 from agent.assistants.common.turn import open_meter, own_limit
 from agent.assistants.common.whole_documents import (
     WholeDocuments,
-    read_whole,
+    read_documents_whole,
     rest_of,
 )
 from agent.configuration import Configuration
@@ -48,7 +48,7 @@ async def document_research(
     whole, rest = WholeDocuments(), scope
     if scope is not None:
         limit = own_limit(turn, configuration)
-        whole = await read_whole(scope, services, language, tokens=limit)
+        whole = await read_documents_whole(scope, services, language, tokens=limit)
         rest = rest_of(scope, whole)
     if state["first"]:
         # What is read whole has been shown already.

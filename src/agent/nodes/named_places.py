@@ -19,7 +19,7 @@ from agent.evidence.geo import metres_apart
 from agent.evidence.mentions import source_ids
 from agent.evidence.types import Anchor, Distance, Place, Source
 from agent.mcp.new_records import place_quote, place_where
-from agent.mcp.records import is_named
+from agent.mcp.records import has_name
 from agent.nodes.amap_research import KEYWORD_INTENTS, look_up_named
 from agent.state import (
     AmapSearchState,
@@ -127,7 +127,7 @@ def _is_by_name(place: Place, queries: Sequence[PlannedQuery]) -> bool:
     branches = {id.partition("-")[0] for id in source_ids(place)}
     tasks = (query["map"] for number, query in enumerate(queries) if f"a{number}" in branches)
     by_name = any(task["intent"] == "poi" for task in tasks if task)
-    return by_name or any(is_named(place, word) for word in place["keywords"])
+    return by_name or any(has_name(place, word) for word in place["keywords"])
 
 
 def _origins(state: OverallState) -> list[Anchor]:
@@ -148,7 +148,7 @@ def _measured(place: Place, origins: Sequence[Anchor]) -> Place:
     if (
         near is None
         or near[1]["name"] == place["distance_from"]
-        or is_named(place, near[1]["name"])
+        or has_name(place, near[1]["name"])
     ):
         return place
     metres, origin = near

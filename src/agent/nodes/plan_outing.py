@@ -25,12 +25,12 @@ from agent.evidence.outing.plan import (
     HERE,
     Aim,
     Legs,
-    plan,
-    rating_of,
+    plan_day,
     sorted_out,
+    stars_of,
     used_legs,
 )
-from agent.evidence.outing.wish import settled, with_found
+from agent.evidence.outing.wish import dated_wish, with_found_places
 from agent.evidence.types import Gap, LeftOut, Leg, MapTask, Outing, OutingWish, Place
 from agent.evidence.zones import CHINA, zone_of
 from agent.mcp.records import MapOptions, MapResult
@@ -61,7 +61,7 @@ async def plan_outing(
     known = [*again, *state.get("places", [])]
     wish, zone = await asyncio.to_thread(_wish, turn, known, services.now())
     found = _found(state, again, wish)
-    wish = with_found(wish, found if again else [])
+    wish = with_found_places(wish, found if again else [])
     named = await _named(wish, [*again, *found], services, meter, reader_language(turn))
     demands, found = turn.get("constraints", {}), [*found, *named.places]
     places = judged([*again, *found], demands, reader_language(turn))
@@ -123,8 +123,8 @@ def _wish(turn: Turn, places: Sequence[Place], now: datetime) -> tuple[OutingWis
     """
     zone = zone_of(places[0]) if places else CHINA
     not_on = turn.get("constraints", {}).get("not_on", [])
-    wish = settled(turn["outing"], datetime.fromtimestamp(turn["started_at"], zone), not_on)
-    return settled(wish, now.astimezone(zone), not_on), zone
+    wish = dated_wish(turn["outing"], datetime.fromtimestamp(turn["started_at"], zone), not_on)
+    return dated_wish(wish, now.astimezone(zone), not_on), zone
 
 
 def _found(state: OverallState, again: Sequence[Place], wish: OutingWish) -> list[Place]:
@@ -172,7 +172,7 @@ def coming_in(
     def fit(place: Place) -> tuple[bool, float]:
         fails = any(verdict["verdict"] == "violated" for verdict in place.get("verdicts", []))
         ways = sorted(metres_apart(place["wgs84"], stop["wgs84"]) for stop in stops)
-        return fails or place["id"] in shut, sum(ways[:2]) / 1000 - rating_of(place)
+        return fails or place["id"] in shut, sum(ways[:2]) / 1000 - stars_of(place)
 
     branches: dict[str, list[Place]] = {}
     for place in found:
@@ -255,7 +255,7 @@ class _Planner:
 
     async def _planned(self, legs: Legs) -> Outing | None:
         """Return the plan over these ways; the search takes the processor for up to seconds."""
-        return await compute(lambda: plan(self._all, self._aim, legs), otherwise=lambda: None)
+        return await compute(lambda: plan_day(self._all, self._aim, legs), otherwise=lambda: None)
 
     async def _walks(self) -> dict[tuple[str, str], Leg]:
         ids = [place["id"] for place in self._places]

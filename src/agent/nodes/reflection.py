@@ -9,7 +9,7 @@ from agent.assistants.common.gaps import answered_empty, ask_or_gap, brought_by_
 from agent.assistants.common.listed_places import listed_places, said_by_pages
 from agent.assistants.common.map_tasks import plan_queries
 from agent.assistants.common.previous import NO_PREVIOUS, previous_lines, shown_lines
-from agent.assistants.common.question import own_words
+from agent.assistants.common.question import question_as_query
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.shown_records import distinct_places
 from agent.assistants.common.steering import dropped, new_wishes, wished, with_wishes
@@ -120,7 +120,7 @@ def _the_question(state: OverallState, configuration: Configuration) -> list[Que
     found = state.get("sources_gathered") or not answered_empty(state.get("gaps", []))
     if found or not _can_search(state, configuration):
         return []
-    own = own_words(turn, configuration)
+    own = question_as_query(turn, configuration)
     return [] if any(same_search(own["query"], one["query"]) for one in asked) else [own]
 
 

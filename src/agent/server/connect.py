@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse
 from agent.configuration import Configuration, configure
 from agent.core.errors import AgentError, ConfigurationError, InputError
 from agent.core.redaction import hide, scrub
-from agent.mcp.map import ask_here
+from agent.mcp.map import probe_map
 from agent.models.probe import probe
 from agent.server.auth.api_keys import access
 from agent.server.auth.audit import audit
@@ -117,7 +117,7 @@ async def _try(given: Mapping[str, str], language: Language) -> None:
             field = next(name for name in FIELDS if name in given)
             raise NotConnected(field, reason_of(seen.error, language))
         if "AMAP_MAPS_API_KEY" in given:
-            result = await ask_here(services.maps.of("amap"), language)
+            result = await probe_map(services.maps.of("amap"), language)
             if result.gaps:
                 raise NotConnected("AMAP_MAPS_API_KEY", result.gaps[0]["message"])
     except AgentError as error:

@@ -26,8 +26,8 @@ from agent.evidence.claims.corrected import (
     left_out_for_want,
     renumbered,
     rows,
-    settled,
     signs,
+    with_known_figures,
     with_quotes,
     without_unknown,
 )
@@ -50,7 +50,7 @@ from agent.evidence.claims.statements import (
     Key,
     Splitter,
     Statement,
-    numbered,
+    finished_notation,
     statements,
 )
 from agent.evidence.figures import Figure
@@ -117,7 +117,7 @@ class ClaimCheck:
 
     def __post_init__(self) -> None:
         """Begin with nothing read."""
-        self.notation = numbered(self.used, self.sources)
+        self.notation = finished_notation(self.used, self.sources)
         self._calls = list[asyncio.Task[dict[Key, Ruling]]]()
         self.begin()
         self._cited = list[Source]()
@@ -277,7 +277,7 @@ class ClaimCheck:
     ) -> None:
         """Take up more that the text may rest on."""
         self.evidence, self.sources = evidence, sources
-        self.notation = numbered(self.used, sources)
+        self.notation = finished_notation(self.used, sources)
 
     async def revise(self, anew: Revised) -> None:
         """Take up a revised text: what is known of its statements is asked no more.
@@ -363,7 +363,7 @@ class ClaimCheck:
         places = [at for at, one in enumerate(self.statements) if one.key in rulings]
         # Sums and assumptions of other statements bear these, too.
         found = await self._proved(self.statements, self._rulings, evidence)
-        by_code = settled(self.statements, found, self.notation)
+        by_code = with_known_figures(self.statements, found, self.notation)
         failing = {at: found[at] for at in places if by_code[at].fails}
         known = {at: outcome.fix for at, outcome in failing.items() if outcome.fix}
         bare = [(self.statements[at], failing[at]) for at in failing if at not in known]
@@ -497,7 +497,7 @@ class ClaimCheck:
     def mended(self) -> list[Part]:
         """Return the text in parts, as its check has left it."""
         if self._mended[0] is not self.outcomes:
-            self.outcomes = settled(self.statements, self.outcomes, self.notation)
+            self.outcomes = with_known_figures(self.statements, self.outcomes, self.notation)
             parts = corrected(self._text, self.statements, self.outcomes, self.notation)
             self._mended = self.outcomes, parts
         return self._mended[1]

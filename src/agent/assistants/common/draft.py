@@ -25,8 +25,8 @@ from agent.assistants.common.services import Services
 from agent.assistants.common.shown_records import (
     days_forecast,
     distinct_places,
-    with_found,
     with_nearest,
+    with_nearest_found,
 )
 from agent.assistants.common.turn import answer_model, meter_of, words_of_user
 from agent.configuration import Configuration
@@ -66,7 +66,7 @@ def _judged_again(state: Gathered, found: Sequence[Place]) -> Previous:
     previous, turn = state.get("previous") or NO_PREVIOUS, state["turn"]
     demands = turn.get("constraints", {})
     others = cast(Constraints, {name: each for name, each in demands.items() if name != "kind"})
-    near = {place["id"]: place for place in with_found(listed_last(previous), found)}
+    near = {place["id"]: place for place in with_nearest_found(listed_last(previous), found)}
     # Of the kind nothing where a place was looked for by its name.
     places = [
         judged([place], demands if place["keywords"] else others, reader_language(turn))[0]

@@ -134,7 +134,7 @@ def _steps(program: str, known: set[Decimal]) -> set[Decimal]:
     return steps
 
 
-def without_numbers(program: str, numbers: Iterable[str]) -> str:
+def without_literals(program: str, numbers: Iterable[str]) -> str:
     """Return a program that has these numbers nowhere, others in their place; empty for none."""
     try:
         return ast.unparse(

@@ -24,7 +24,7 @@ _PER_PAGE = 60
 """Tokens for a page's tag."""
 
 
-def chosen(
+def chosen_passages(
     items: Sequence[Item],
     quotes: Mapping[str, Sequence[str]],
     queries: Sequence[str],

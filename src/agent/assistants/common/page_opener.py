@@ -5,7 +5,7 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from agent.assistants.common.reading import read_whole
+from agent.assistants.common.reading import open_whole_page
 from agent.assistants.common.services import Services
 from agent.assistants.common.workspace import Item
 from agent.core.budget import Meter
@@ -81,7 +81,7 @@ class PageOpener:
             self.left -= 1
             try:
                 with contained("reader"):
-                    page = await read_whole(hit.url, self.services, self.meter)
+                    page = await open_whole_page(hit.url, self.services, self.meter)
                 if page.text.strip():
                     own = page.address if is_redirect(hit.url) else ""
                     self._read[key] = Item("page", page.title, own or hit.url, text=page.text)

@@ -57,7 +57,7 @@ class PlanCost:
     map_calls: int = 0
 
 
-def between(low: Sequence[CallSizes], high: Sequence[CallSizes]) -> list[CallSizes]:
+def from_low_to_high(low: Sequence[CallSizes], high: Sequence[CallSizes]) -> list[CallSizes]:
     """Return the calls from the lower end of a small plan to the upper end of a large one."""
     return [
         replace(

@@ -105,7 +105,7 @@ def asked(
     reply = _courtesy(written, turn, previous)
     may_skip = bool(previous["sources"] or reply) or _needs_none(written, turn, previous)
     if not (replans or queries) and (written.query or not may_skip or outing is not None):
-        queries = [own_words(turn, configuration)]
+        queries = [question_as_query(turn, configuration)]
     demands = valid_constraints(stated.model_dump()) if stated else Constraints()
     demands = demands if outing else _with_kind(demands, queries, previous)
     queries = [_for_the_web(query, demands) for query in queries]
@@ -142,7 +142,7 @@ def asked_by_rules(turn: Turn, previous: Previous, configuration: Configuration)
         needs = "place" if is_lost and not previous["places"] else needs
     return Asked(
         question=question,
-        queries=[] if replans else [own_words(turn, configuration)],
+        queries=[] if replans else [question_as_query(turn, configuration)],
         outing=OutingWish() if plans_day else None,
         replans=replans,
         needs=needs,
@@ -404,7 +404,7 @@ def _for_the_web(query: Query, demands: Constraints) -> Query:
     return Query(**{**query, "web": True}) if abroad and _PRICED & demands.keys() else query
 
 
-def own_words(turn: Turn, configuration: Configuration) -> Query:
+def question_as_query(turn: Turn, configuration: Configuration) -> Query:
     """Return the question as a query, with its map task by rules."""
     question = turn["question"][:_LONGEST_QUERY]
     if configuration.geo_routing == "llm":

@@ -15,7 +15,7 @@ from langchain_core.tools import BaseTool, tool
 
 from agent.assistants.common.gaps import gap_of
 from agent.assistants.common.services import Services
-from agent.assistants.common.workspace import Item, choose, ranked, runs
+from agent.assistants.common.workspace import Item, choose, passages_by_queries, runs
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, ProviderError
 from agent.core.faults import contained
@@ -149,7 +149,7 @@ class PageReading:
 
     async def _open(self, url: str, looking_for: str, tokens: int) -> OpenedPage:
         try:
-            page = await read_whole(url, self.services, self.meter)
+            page = await open_whole_page(url, self.services, self.meter)
         except AgentError as error:
             gap = gap_of(url, error, "reader", self.language)
             return OpenedPage(url, failure=reason_of(error, self.language), gap=gap)
@@ -161,7 +161,7 @@ class PageReading:
         )
 
 
-def partly_read(page: OpenedPage, language: Language) -> list[Gap]:
+def partly_read_gap(page: OpenedPage, language: Language) -> list[Gap]:
     """Return the gap of a page of which something was left out; else none."""
     if not page.partial:
         return []
@@ -169,7 +169,7 @@ def partly_read(page: OpenedPage, language: Language) -> list[Gap]:
     return [Gap(query=page.url, provider="reader", code="page_partial", message=message)]
 
 
-async def read_whole(url: str, services: Services, meter: Meter) -> OpenedPage:
+async def open_whole_page(url: str, services: Services, meter: Meter) -> OpenedPage:
     """Return a page with its whole text, paid for once in a turn; raise AgentError.
 
     Our own reader comes first, as it brings links; where it fails, the search service reads.
@@ -208,7 +208,7 @@ async def read_side_by_side(
         async with places:
             try:
                 with contained("reader"):
-                    return await read_whole(url, services, meter)
+                    return await open_whole_page(url, services, meter)
             except AgentError as error:
                 log.info("turn=%s page not read: %s", meter.turn_id, error)
                 return error
@@ -220,7 +220,7 @@ def _nearest(page: OpenedPage, looking_for: str, tokens: int) -> OpenedPage:
     """Return the page with the passages and the links that are nearest."""
     links = _nearest_links(page.links, looking_for)
     item = Item("page", page.title, page.url, text=page.text)
-    best = next((passage.text for passage in ranked([item], [looking_for])), page.text)
+    best = next((passage.text for passage in passages_by_queries([item], [looking_for])), page.text)
     whole = estimated_tokens(page.text) <= tokens
     near = [page.text] if whole else runs(choose([item], [looking_for], tokens))
     near = near or [cut_to_tokens(best, tokens)]

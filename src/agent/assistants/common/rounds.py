@@ -50,7 +50,7 @@ from agent.evidence.claims.revision import (
     passage_line,
     wrong_day_lines,
 )
-from agent.evidence.claims.rewording import passages_of
+from agent.evidence.claims.rewording import deciding_passages
 from agent.evidence.claims.statements import Key, Statement, headings
 from agent.evidence.language import sentence_spans
 from agent.evidence.types import Place, Route, Source
@@ -480,7 +480,7 @@ class _Revising:
     def _accused(self) -> list[Passage]:
         """Return the passages that bear on what fails, as far as there is room in any case."""
         pairs = zip(self.claims.statements, self.claims.outcomes, strict=True)
-        failing = (passages_of(pair, self.evidence) for pair in pairs if pair[1].fails)
+        failing = (deciding_passages(pair, self.evidence) for pair in pairs if pair[1].fails)
         found = dict.fromkeys(chain.from_iterable(failing))
         every = [passage for passage in found if passage.text != self.evidence.question]
         tokens = accumulate(map(_tokens, ([passage] for passage in every)))

@@ -18,7 +18,7 @@ from agent.evidence.geo import distance_m, parse_lnglat
 from agent.evidence.language import SENTENCE_END
 from agent.evidence.markdown import link_url
 from agent.evidence.types import Gap, Place
-from agent.mcp.records import CALLS_FOR_TOOLS, MapOptions, MapResult, is_named, map_gap, place_line
+from agent.mcp.records import CALLS_FOR_TOOLS, MapOptions, MapResult, has_name, map_gap, place_line
 from agent.mcp.servers import SERVERS
 from agent.mcp.tools import BranchTools
 from agent.prompts import attribute, element
@@ -273,7 +273,7 @@ class PlaceLookup:
             if not centre:
                 continue
             name = centre_place["name"] if centre_place else self._name_of(centre)
-            if name and not is_named(place, name):
+            if name and not has_name(place, name):
                 place["distance_m"] = round(distance_m(centre, _position(place)))
                 place["distance_from"] = name
                 if centre_place and (english := centre_place.get("name_en")):

@@ -28,7 +28,7 @@ _BESIDE_M = 2000
 """As far as one looks for a car park or a café beside something else."""
 
 
-async def listed(
+async def places_as_shown(
     places: list[Place],
     used: list[Source],
     text: str,
@@ -42,7 +42,7 @@ async def listed(
     The `known` have the English names of what these are far from.
     """
     written = {} if first else list_numbers(places, text)
-    in_order = numbered(_with_mentions(places, used, text, first), written)
+    in_order = with_pin_numbers(_with_mentions(places, used, text, first), written)
     if not in_order or is_chinese(language):
         return in_order
     sounded = await asyncio.to_thread(with_pinyin, in_order, known)
@@ -137,7 +137,9 @@ def _is_unasked(place: Place) -> bool:
     return other or is_of_no_kind_searched(place)
 
 
-def numbered(places: Sequence[Place], written: Mapping[str, tuple[int, str]]) -> list[Place]:
+def with_pin_numbers(
+    places: Sequence[Place], written: Mapping[str, tuple[int, str]]
+) -> list[Place]:
     """Return the places with the numbers of their pins, cards and rows, from 1.
 
     An answer's own numbers, as `list_numbers` tells them, hold where one list has them.
@@ -188,7 +190,7 @@ def with_nearest(places: Sequence[Place]) -> list[Place]:
     ]
 
 
-def with_found(earlier: Sequence[Place], places: Sequence[Place]) -> list[Place]:
+def with_nearest_found(earlier: Sequence[Place], places: Sequence[Place]) -> list[Place]:
     """Return places that were shown before with how far the nearest of the kind found now is.
 
     "Which of these is nearest to the metro" is asked of all of them, wherever it was looked for.

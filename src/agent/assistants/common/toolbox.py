@@ -23,7 +23,7 @@ from agent.assistants.common.document_tools import (
 )
 from agent.assistants.common.gaps import gap_of
 from agent.assistants.common.inside_words import KeptInside
-from agent.assistants.common.literals import results_among, without_numbers
+from agent.assistants.common.literals import results_among, without_literals
 from agent.assistants.common.own_documents import (
     SEARCH_DOCUMENTS,
     OwnPassages,
@@ -553,7 +553,7 @@ class Toolbox:
         assert self.policy.unfounded is not None
         assert self.policy.runner is not None
         lost = await self.policy.unfounded(program)
-        while lost and (changed := without_numbers(program, lost)):
+        while lost and (changed := without_literals(program, lost)):
             try:
                 printed = await self.policy.runner.run(changed)
             except AgentError:

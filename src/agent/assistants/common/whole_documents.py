@@ -103,7 +103,7 @@ class WholeDocuments:
         return say("documents.read_partly", language, **counts, names=names)
 
 
-async def read_whole(
+async def read_documents_whole(
     scope: Scope, services: Services, language: Language, *, tokens: int
 ) -> WholeDocuments:
     """Return the documents of a scope whole, as far as `tokens` hold them; never raise."""
@@ -134,7 +134,7 @@ async def with_whole_documents(
     if scope is None:
         return state, WholeDocuments()
     language = state["turn"]["language"]
-    found = await read_whole(scope, services, language, tokens=tokens)
+    found = await read_documents_whole(scope, services, language, tokens=tokens)
     known: dict[str, Any] = {**state}
     gathered = known.get("sources_gathered", [])
     known["sources_gathered"] = [*gathered, *found.sources(language)]

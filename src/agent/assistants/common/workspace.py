@@ -82,7 +82,7 @@ class Item:
         )  # fmt: skip
 
 
-def ranked(items: Sequence[Item], queries: Iterable[str]) -> list[Passage]:
+def passages_by_queries(items: Sequence[Item], queries: Iterable[str]) -> list[Passage]:
     """Return the passages that bear on any of the queries, the best of each query first.
 
     Then the second best of each, and so on. Where none shares a word with a query, all of them.
@@ -109,7 +109,7 @@ def choose(items: Sequence[Item], queries: Iterable[str], tokens: int) -> list[P
     if sum(passage.tokens for passage in every) <= tokens:
         return every
     chosen = set[str]()
-    for passage in _filling(items, every, ranked(items, queries)):
+    for passage in _filling(items, every, passages_by_queries(items, queries)):
         if passage.tokens <= tokens and passage.name not in chosen:
             chosen.add(passage.name)
             tokens -= passage.tokens

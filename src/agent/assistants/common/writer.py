@@ -30,7 +30,7 @@ from agent.assistants.common.previous import (
 from agent.assistants.common.remembered import remember
 from agent.assistants.common.shown_records import (
     forecasts_of,
-    listed,
+    places_as_shown,
     readable,
     ways_of,
 )
@@ -129,7 +129,7 @@ async def write_message(
     cited, seconds = checked.used, round(draft.meter.budget.seconds(), 2)
     log.info("turn=%s %s: %d sources cited, %d gaps, %.1f s",
              turn["id"], draft.node, len(cited), len(draft.gaps), seconds)  # fmt: skip
-    in_order = listed(
+    in_order = places_as_shown(
         draft.shown_places, cited, checked.text, draft.language, first=parts.order,
         known=draft.known_places,
     )  # fmt: skip

@@ -29,7 +29,7 @@ from agent.assistants.common.toolbox import (
     next_numbers,
 )
 from agent.assistants.common.turn import meter_of, own_limit, room_of
-from agent.assistants.common.whole_documents import WholeDocuments, read_whole
+from agent.assistants.common.whole_documents import WholeDocuments, read_documents_whole
 from agent.assistants.common.workspace import Item, Workspace
 from agent.assistants.deep_research.compress_topic import Compression
 from agent.assistants.deep_research.explore import room
@@ -64,8 +64,8 @@ from agent.assistants.deep_research.tools import (
     offers_maps,
     own_tools,
     reads_left,
-    reason_of,
     ruled,
+    stated_reason,
     thought_of,
     thought_since_search,
     thoughtless,
@@ -284,7 +284,9 @@ class _Step:
             return WholeDocuments()
         turn = self.state["turn"]
         tokens = own_limit(turn, self.configuration)
-        return await read_whole(self.scope, self.services, turn["language"], tokens=tokens)
+        return await read_documents_whole(
+            self.scope, self.services, turn["language"], tokens=tokens
+        )
 
     def _inside(self, own: WholeDocuments, items: Sequence[Item]) -> KeptInside | None:
         """Return what no query may take outside; None without own documents."""
@@ -496,7 +498,7 @@ def _intent_of(
             return Intent(
                 kind="change" if call["name"] == CHANGE else "end",
                 new_topic=new_topic_of(call) if call["name"] == CHANGE else "",
-                reason=reason_of(call),
+                reason=stated_reason(call),
                 urls=[*named, *(page.url for page in opened)] if named else named,
                 calls=moved,
             )

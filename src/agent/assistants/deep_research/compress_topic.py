@@ -265,10 +265,10 @@ class _Branch:
         target = answer_language(turn)
         bare = task_prompt("deep_compress", target, pages="", **values)
         free = limit - prompt_tokens(bare) - 100
-        return task_prompt("deep_compress", target, pages=page_elements(pages, free), **values)
+        return task_prompt("deep_compress", target, pages=read_page_elements(pages, free), **values)
 
 
-def page_elements(pages: Sequence[ReadPage], tokens: int) -> Raw:
+def read_page_elements(pages: Sequence[ReadPage], tokens: int) -> Raw:
     """Return pages as a model reads them, each cut to its share of so many tokens.
 
     One that could not be read and has no excerpt is left out: nothing in it can be cited.

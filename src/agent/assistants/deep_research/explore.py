@@ -29,7 +29,7 @@ from agent.assistants.common.turn import (
 from agent.assistants.common.whole_documents import (
     WholeDocuments,
     document_elements,
-    read_whole,
+    read_documents_whole,
     rest_of,
 )
 from agent.assistants.deep_research.compress_topic import Compression
@@ -104,7 +104,7 @@ async def own_documents(
     if scope is None:
         return state, Raw(""), []
     turn, own = state["turn"], own_limit(state["turn"], configuration)
-    whole = await read_whole(scope, services, turn["language"], tokens=own)
+    whole = await read_documents_whole(scope, services, turn["language"], tokens=own)
     rest, new = rest_of(scope, whole), list[Source]()
     gathered = state.get("sources_gathered", [])
     nearest = [source for source in gathered if source["id"].startswith(f"{_UNREAD}-")]
@@ -369,7 +369,7 @@ def _end_update(state: DeepState, gap: Gap, runtime: Runtime[Configuration]) -> 
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
     gaps = [] if is_known else [gap]
     if not state["searched"] and gap["code"] != STOPPED_EARLY:
-        return DeepUpdate(topic_messages=inner([own_words(state)]), gaps=gaps, searched=True)
+        return DeepUpdate(topic_messages=inner([calls_of_our_own(state)]), gaps=gaps, searched=True)
     return DeepUpdate(intent=_intent("end", gap["message"]), gaps=gaps)
 
 
@@ -379,7 +379,7 @@ def _by_code(state: DeepState) -> DeepUpdate:
     Each topic is searched for once, by its name and by the question.
     """
     if not any(isinstance(m, AIMessage) and m.tool_calls for m in topic_messages(state)):
-        message = own_words(state, state["topic"])
+        message = calls_of_our_own(state, state["topic"])
         return DeepUpdate(
             topic_messages=inner([message]),
             searched=True,
@@ -390,7 +390,7 @@ def _by_code(state: DeepState) -> DeepUpdate:
     return DeepUpdate(intent=_intent(kind, say("gaps.model_no_tools", state["turn"]["language"])))
 
 
-def own_words(state: DeepState, topic: str = "") -> AIMessage:
+def calls_of_our_own(state: DeepState, topic: str = "") -> AIMessage:
     """Return the calls that the model should have made: a search for the question itself."""
     question = state["turn"]["question"]
     queries = list(dict.fromkeys(filter(None, [topic, question])))

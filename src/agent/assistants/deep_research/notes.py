@@ -69,7 +69,7 @@ def workspace_lines(state: DeepState, tokens: int) -> str:
     Those of the present topic stand in its messages. The oldest pages are left out where there is
     no room. The state says the same after a crash.
     """
-    records = record_lines(state, [str(message.text) for message in topic_messages(state)])
+    records = unshown_record_lines(state, [str(message.text) for message in topic_messages(state)])
     records = cut_to_tokens(records, tokens // 2)
     pages = [*state.get("pages_left", []), *kept_pages(state)]
     lines = [
@@ -81,7 +81,7 @@ def workspace_lines(state: DeepState, tokens: int) -> str:
     return "\n".join(filter(None, [listed, records]))
 
 
-def record_lines(state: DeepState, told: Sequence[str] = ()) -> str:
+def unshown_record_lines(state: DeepState, told: Sequence[str] = ()) -> str:
     """Return a line for each record of the map that the texts do not show."""
     language, shown = state["turn"]["language"], "\n".join(told)
 

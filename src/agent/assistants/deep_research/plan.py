@@ -38,7 +38,7 @@ from agent.assistants.common.turn import (
     share_spent,
     with_room,
 )
-from agent.assistants.common.whole_documents import read_whole
+from agent.assistants.common.whole_documents import read_documents_whole
 from agent.assistants.deep_research.state import (
     DeepState,
     DeepUpdate,
@@ -146,7 +146,7 @@ async def _has_room(
     if not readable.names:
         return False
     scope, limit = Scope(tuple(readable.names), readable.owner), own_limit(turn, configuration)
-    whole = await read_whole(scope, services, turn["language"], tokens=limit)
+    whole = await read_documents_whole(scope, services, turn["language"], tokens=limit)
     return bool(whole.read) and not whole.unread
 
 

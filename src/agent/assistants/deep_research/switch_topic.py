@@ -12,7 +12,7 @@ from agent.assistants.common.gaps import run_gap
 from agent.assistants.common.search import located
 from agent.assistants.common.toolbox import MAP_PREFIXES
 from agent.assistants.deep_research.compress_topic import Compression
-from agent.assistants.deep_research.explore import has_calls, own_words, topic_name
+from agent.assistants.deep_research.explore import calls_of_our_own, has_calls, topic_name
 from agent.assistants.deep_research.notes import found_in, thoughts_of
 from agent.assistants.deep_research.plan import (
     begun,
@@ -109,7 +109,7 @@ def _last_try(state: DeepState) -> Intent | None:
     is_known = any(same_search(question, query) for query in asked)
     if intent["kind"] != "end" or intent["urls"] is None or found or is_known:
         return None
-    return Intent(**{**intent, "kind": "clear", "calls": own_words(state).tool_calls})
+    return Intent(**{**intent, "kind": "clear", "calls": calls_of_our_own(state).tool_calls})
 
 
 def _removals(state: DeepState) -> list[Any]:

@@ -120,7 +120,7 @@ def new_topic_of(call: ToolCall) -> str:
     return _text(call["args"], "new_topic", _MAX_TOPIC)
 
 
-def reason_of(call: ToolCall) -> str:
+def stated_reason(call: ToolCall) -> str:
     return _text(call["args"], "reason", _MAX_REASON)
 
 

@@ -18,7 +18,12 @@ from agent.assistants.common.excerpts import excerpt_lines, sentences_by_id, sen
 from agent.assistants.common.gaps import brought_by_map, gap_lines, run_gap
 from agent.assistants.common.inside_words import KeptInside, public_texts
 from agent.assistants.common.looks import Looks
-from agent.assistants.common.material import chosen, page_elements, without_quotes_of, without_shown
+from agent.assistants.common.material import (
+    chosen_passages,
+    page_elements,
+    without_quotes_of,
+    without_shown,
+)
 from agent.assistants.common.own_documents import own_scope
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.rounds import WriterBrief, with_revision, write_in_rounds
@@ -323,7 +328,7 @@ class _Report:
         found = (item.query for item in self.read)
         wanted = [*queries, *found, *self.asked().plan, self.draft.turn["question"]]
         wanted = list(filter(None, wanted))
-        shown = chosen(self.read, quotes, wanted, tokens)
+        shown = chosen_passages(self.read, quotes, wanted, tokens)
         named = {page["id"] for page in kept_pages(self.state)} | quotes.keys()
         others = [item for item in self.read if named and item.id not in named]
         few = {p.name for item in others for p in choose([item], wanted, _UNNAMED)}

@@ -30,7 +30,7 @@ from agent.assistants.plan_execute.subject import (
     companies_of,
     latin_name,
     listed_name,
-    queries_of,
+    task_queries,
 )
 from agent.assistants.plan_execute.task_run import OPTIONAL, ExecutorRun, ask_source
 from agent.core.strings import cut_to_tokens
@@ -79,7 +79,7 @@ _SOURCES: Mapping[str, SpecialSource] = {"sec_edgar": "filings", "akshare": "aks
 def planned_calls(task: Task, off: Container[str]) -> list[ToolCall]:
     """Return the searches that the plan says enough about: whose source, and which company."""
     chosen, companies = task.get("sources", []), companies_of(task.get("company", ""))
-    english = next((q for q in queries_of(task) if detect_language(q) == "en"), "")
+    english = next((q for q in task_queries(task) if detect_language(q) == "en"), "")
     calls = (
         (source, f"{name} {english}".strip() if source == "sec_edgar" else name)
         for source in OPTIONAL
@@ -101,7 +101,7 @@ def _undecided_sources(task: Task) -> list[str]:
     return [] if task.get("company") else [name for name in OPTIONAL if _SOURCES[name] in names]
 
 
-async def offered_tools(run: ExecutorRun, task: Task) -> tuple[list[BaseTool], list[Gap]]:
+async def decision_tools(run: ExecutorRun, task: Task) -> tuple[list[BaseTool], list[Gap]]:
     """Return what a model may decide about, and why the map is not there where it should be."""
     tools = [SEARCHES[name] for name in _undecided_sources(task) if name not in run.off]
     if not run.wants_maps:
@@ -152,7 +152,7 @@ async def _task_with_queries(state: ExecutorState, run: ExecutorRun) -> tuple[Ta
         "today": turn["today"],
         "question": cut_to_tokens(turn["question"], limit // 8),
         "task": task["query"],
-        "planned": "\n".join(queries_of(task)),
+        "planned": "\n".join(task_queries(task)),
         "earlier": cut_to_tokens(earlier_lines(earlier), limit // 4),
     }
     asking = run.services.models.ask(
@@ -173,7 +173,7 @@ async def _task_with_queries(state: ExecutorState, run: ExecutorRun) -> tuple[Ta
     if reply is None:
         return task, gaps
     assert reply.parsed is not None
-    queries = cleaned_queries(reply.parsed.queries) or queries_of(task)
+    queries = cleaned_queries(reply.parsed.queries) or task_queries(task)
     company = clean_text(reply.parsed.company, MAX_COMPANY) or task.get("company", "")
     return cast(Task, {**task, "queries": queries, "company": company}), gaps
 
@@ -187,7 +187,7 @@ async def _decision(state: ExecutorState, run: ExecutorRun) -> ExecutorState:
         return ExecutorState(
             executor_messages=inner([AIMessage("", tool_calls=planned, id=PLANNED)])
         )
-    tools, gaps = await offered_tools(run, task) if left > 0 else ([], [])
+    tools, gaps = await decision_tools(run, task) if left > 0 else ([], [])
     if not tools:
         return ExecutorState(gaps=gaps)
     asking: Awaitable[ModelAnswer[BaseModel]] = run.services.models.ask(

@@ -15,10 +15,10 @@ from urllib.parse import urlsplit
 
 from agent.assistants.common.workspace import Item
 from agent.assistants.plan_execute.state import ExecutorResult, Task
-from agent.assistants.plan_execute.subject import bearing, queries_of
+from agent.assistants.plan_execute.subject import bearing, task_queries
 from agent.core.budget import Meter
 from agent.core.strings import cut_to_tokens, estimated_tokens, letters_of
-from agent.evidence.constraints import listed
+from agent.evidence.constraints import as_list
 from agent.evidence.markdown import canonical, link_url
 from agent.evidence.queries import clean_text
 from agent.evidence.types import SourceKind
@@ -62,7 +62,7 @@ def documents_of(value: Any, source: str) -> list[Document]:
     return [document for document in documents if document]
 
 
-def distinct(documents: Iterable[Document]) -> list[Document]:
+def merged_documents(documents: Iterable[Document]) -> list[Document]:
     """Return each once, in order: the same address or DOI anywhere, the same title among papers.
 
     What the first one lacks is taken from the others.
@@ -126,7 +126,7 @@ def merged_over_tasks(
 
 
 def _queries(task: Task) -> list[str]:
-    return list(dict.fromkeys([task["query"], *queries_of(task)]))
+    return list(dict.fromkeys([task["query"], *task_queries(task)]))
 
 
 def whole_text(document: Document) -> str:
@@ -157,7 +157,7 @@ def _document(value: Mapping[str, Any], source: str) -> Document | None:
     document_kind = kind if kind in get_args(DocumentKind) else _KINDS.get(origin, "page")
     more: dict[str, Any] = {
         "published": _line(value.get("published"), 40),
-        "authors": [_line(name, _SHORT) for name in listed(value.get("authors"))][:20],
+        "authors": [_line(name, _SHORT) for name in as_list(value.get("authors"))][:20],
         "year": value.get("year") if isinstance(value.get("year"), int) else None,
         "doi": _line(value.get("doi"), _SHORT),
         "pdf_url": link_url(_line(value.get("pdf_url"), 2000)),
@@ -172,7 +172,7 @@ def _document(value: Mapping[str, Any], source: str) -> Document | None:
 def _figures(value: Any, url: str) -> list[FiledFigure]:
     """Return figures with name, value, unit and period; by default at the document's URL."""
     figures = []
-    for each in listed(value)[:_MAX_FIGURES]:
+    for each in as_list(value)[:_MAX_FIGURES]:
         if not isinstance(each, Mapping):
             continue
         texts = {name: _line(str(each.get(name) or ""), _SHORT) for name in _FIGURE}
@@ -255,7 +255,7 @@ def earlier_lines(results: Sequence[ExecutorResult]) -> str:
     )
 
 
-def about(document: Document, language: Language, *, site: str = "") -> str:
+def kind_and_date(document: Document, language: Language, *, site: str = "") -> str:
     """Return `paper, 2024`; of a page on a site `web page, sqlite.org, 2024-05-01`."""
     dated = document.get("year") or (document.get("published") or "")[:10]
     kind = say(f"plan_execute.kinds.{document['kind']}", language)
@@ -269,7 +269,7 @@ def figure_text(figure: FiledFigure) -> str:
 
 def _crop(document: Document, language: Language) -> str:
     source = source_name(document["source"], language)
-    head = f"- {document['title']} ({source}; {about(document, language)})"
+    head = f"- {document['title']} ({source}; {kind_and_date(document, language)})"
     if document["kind"] in ("filing", "statement"):
         figures = "; ".join(map(figure_text, document.get("figures", [])[:_FIGURES]))
         return f"{head}: {figures or _preview(document)}"
@@ -282,7 +282,7 @@ def _preview(document: Document) -> str:
     return cut_to_tokens(" ".join(document["text"].split()), _PREVIEW)
 
 
-async def ranked(
+async def rank_texts(
     reranker: RerankClient,
     query: str,
     texts: Sequence[str],

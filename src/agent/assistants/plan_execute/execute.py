@@ -27,7 +27,7 @@ from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.steering import dropped, new_wishes
 from agent.assistants.common.toolbox import Known
 from agent.assistants.common.turn import meter_of, own_limit, room_of
-from agent.assistants.common.whole_documents import read_whole
+from agent.assistants.common.whole_documents import read_documents_whole
 from agent.assistants.common.workspace import Workspace
 from agent.assistants.plan_execute.decide import (
     SEARCHES,
@@ -36,17 +36,17 @@ from agent.assistants.plan_execute.decide import (
     optional_tools,
 )
 from agent.assistants.plan_execute.documents import (
-    distinct,
     documents_of,
     is_scored,
     item_of,
+    merged_documents,
     merged_over_tasks,
     nearest_first,
     sorted_by_kind,
     source_name,
     whole_text,
 )
-from agent.assistants.plan_execute.documents import ranked as ranked_by
+from agent.assistants.plan_execute.documents import rank_texts as ranked_by
 from agent.assistants.plan_execute.papers import download
 from agent.assistants.plan_execute.plan import depth_of, further_tasks, tell_tasks
 from agent.assistants.plan_execute.state import (
@@ -58,7 +58,7 @@ from agent.assistants.plan_execute.state import (
     TaskStatus,
     configuration_of,
 )
-from agent.assistants.plan_execute.subject import queries_for, queries_of
+from agent.assistants.plan_execute.subject import queries_for, task_queries
 from agent.assistants.plan_execute.task_run import (
     NODE,
     REQUIRED,
@@ -161,7 +161,7 @@ async def execute(
         downloaded_papers=[paper for result in results for paper in result["papers"]],
         queries=_planned_queries(tasks),
         sources_gathered=[
-            *(source for result in results for source in sources_of(result, language)),
+            *(source for result in results for source in task_sources(result, language)),
             *_all(ended, "sources_gathered"),
         ],
         places=_all(ended, "places"),
@@ -186,7 +186,7 @@ async def _inside(
         return None
     turn = state["turn"]
     limit = own_limit(turn, configuration)
-    whole = await read_whole(scope, services, turn["language"], tokens=limit)
+    whole = await read_documents_whole(scope, services, turn["language"], tokens=limit)
     return KeptInside([*whole.texts.values()], public_texts(state, ()))
 
 
@@ -205,7 +205,7 @@ def _planned_queries(tasks: Sequence[Task]) -> list[PlannedQuery]:
     ]
 
 
-def sources_of(result: ExecutorResult, language: Language) -> list[Source]:
+def task_sources(result: ExecutorResult, language: Language) -> list[Source]:
     """Return a task's documents as they are cited."""
     return [
         replace(item_of(document, result["query"], language), id=document["id"]).source(
@@ -402,7 +402,7 @@ async def search(state: ExecutorState, runtime: Runtime[ExecutorRun]) -> Executo
 
     Sources that are off are not asked: the run says so once.
     """
-    run, queries = runtime.context, queries_of(state["task"])
+    run, queries = runtime.context, task_queries(state["task"])
     names = [name for name in REQUIRED if name not in run.off]
     pairs = [(name, query) for name in names for query in queries_for(name, queries)]
     outcomes = await asyncio.gather(*(ask_source(run, *each) for each in pairs))
@@ -433,7 +433,7 @@ _LEAST = 3
 async def clean_and_rerank(state: ExecutorState, runtime: Runtime[ExecutorRun]) -> ExecutorState:
     """Put what was found in order; scored sources alone are cut, by threshold and top-n."""
     run, query = runtime.context, state["current_query"]
-    documents = nearest_first(distinct(state.get("search_results") or []), state["task"])
+    documents = nearest_first(merged_documents(state.get("search_results") or []), state["task"])
     scored = run.configuration.rerank_sources
     papers = [document for document in documents if is_scored(document, scored)]
     others = [document for document in documents if not is_scored(document, scored)]

@@ -164,7 +164,7 @@ def checked(plan: Plan, mode: PlanMode, limit: int) -> CheckedTasks:
     return CheckedTasks(distinct, problems)
 
 
-def settled(plan: CheckedTasks, limit: int) -> list[Task]:
+def numbered_tasks(plan: CheckedTasks, limit: int) -> list[Task]:
     """Return at most `limit` tasks `T1`…; without dependencies where these make no sense.
 
     Empty where there is no task at all.
@@ -372,7 +372,7 @@ class _PlanRequest:
         self.gaps += gaps
         if planned is None:
             return self._whole(), say("plan_execute.note_empty", language)
-        tasks = settled(planned, limit)
+        tasks = numbered_tasks(planned, limit)
         if not tasks:
             return self._whole(), say("plan_execute.note_empty", language)
         if self._strays(tasks):

@@ -31,7 +31,7 @@ from agent.assistants.plan_execute.state import (
     SpecialSource,
     Task,
 )
-from agent.assistants.plan_execute.subject import MAX_COMPANY, MAX_QUERIES, MAX_QUERY, queries_of
+from agent.assistants.plan_execute.subject import MAX_COMPANY, MAX_QUERIES, MAX_QUERY, task_queries
 from agent.assistants.plan_execute.task_run import REQUIRED, sources_off
 from agent.assistants.plan_execute.write_dossier import ASSISTANT
 from agent.configuration import Configuration
@@ -162,7 +162,7 @@ def _cost(
         off, tasks = dict.fromkeys(REQUIRED, ""), []
     asked = [name for name in REQUIRED if name not in off]
     special = sum(len(set(task.get("sources", [])) & {"filings", "akshare"}) for task in tasks)
-    queries = sum(len(queries_of(task)) for task in tasks)
+    queries = sum(len(task_queries(task)) for task in tasks)
     undecided = sum("sources" not in task for task in tasks) + sum(bool(t["dep"]) for t in tasks)
     web = queries if "tavily" in asked and searched_by_google(configuration) else 0
     model = answer_model(state["turn"], configuration)

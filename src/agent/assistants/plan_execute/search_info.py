@@ -23,12 +23,12 @@ from agent.assistants.common.own_documents import (
     shown_path,
     with_page,
 )
-from agent.assistants.common.reading import partly_read, read_side_by_side
+from agent.assistants.common.reading import partly_read_gap, read_side_by_side
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import context_limit, meter_of, own_limit, room_of
 from agent.assistants.common.whole_documents import (
     WholeDocuments,
-    read_whole,
+    read_documents_whole,
     rest_of,
 )
 from agent.assistants.common.workspace import Item, Workspace
@@ -46,7 +46,7 @@ from agent.assistants.plan_execute.state import (
 )
 from agent.assistants.plan_execute.subject import (
     queries_for,
-    queries_of,
+    task_queries,
 )
 from agent.configuration import Configuration
 from agent.core.budget import Meter
@@ -77,7 +77,7 @@ class Found:
     hits: list[tuple[KnowledgeHit, float]]
 
 
-def passages_of(
+def best_of_each_target(
     results: Sequence[Found], limit: int
 ) -> list[tuple[KnowledgePassage, KnowledgeHit]]:
     """Return passages, each once: every target's best first, then the second ones.
@@ -96,7 +96,7 @@ def passages_of(
     ]
 
 
-def sources_of(
+def sources_of_passages(
     passages: Sequence[tuple[KnowledgePassage, KnowledgeHit]], language: Language
 ) -> list[Source]:
     """Return the sources of passages: with page, and an address only where others have it."""
@@ -180,7 +180,7 @@ async def search_info(
     finally:
         comparing.cancel()
         reading.cancel()
-    chosen = passages_of(results, configuration.max_passages)
+    chosen = best_of_each_target(results, configuration.max_passages)
     passages = [passage for passage, _ in chosen]
     reasons = {(gap["provider"], gap["code"]) for gap in state.get("gaps", [])}
     gaps = [gap for gap in searching.gaps if (gap["provider"], gap["code"]) not in reasons]
@@ -197,7 +197,7 @@ async def search_info(
         whole_documents=[document["id"] for document in whole.read],
         documents_read=whole.coverage(reader_language(state["turn"])),
         differences=differences,
-        sources_gathered=sources_of(chosen, state["turn"]["language"]),
+        sources_gathered=sources_of_passages(chosen, state["turn"]["language"]),
         gaps=gaps,
         usage=searching.meter.usage,
     )
@@ -209,7 +209,7 @@ async def _whole(
     """Return the own documents that the question wants, whole; none where it wants none."""
     if wanted is None:
         return WholeDocuments()
-    return await read_whole(wanted, services, language, tokens=limit)
+    return await read_documents_whole(wanted, services, language, tokens=limit)
 
 
 async def _differences(whole: WholeDocuments, searching: "_Searching") -> list[str]:
@@ -305,7 +305,7 @@ class _Searching:
             if isinstance(page, AgentError):
                 errors.append(page)
                 continue
-            self.gaps += partly_read(page, language)
+            self.gaps += partly_read_gap(page, language)
             title = page.title or document["title"]
             items.append(replace(item_of(document, "", language), title=title, text=page.text))
         if errors:
@@ -418,7 +418,7 @@ class _Searching:
         """
         own = [task for task in self.tasks if distinct_questions([task["query"]]) == [target]]
         variants = queries_for(
-            "wikipedia", [target, *(q for task in own for q in queries_of(task))]
+            "wikipedia", [target, *(q for task in own for q in task_queries(task))]
         )
         scopes = (self.own, self.full_texts)
         lists = await asyncio.gather(

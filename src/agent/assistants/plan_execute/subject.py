@@ -32,7 +32,7 @@ def listed_name(names: Sequence[str]) -> str:
     return next(chinese, next((name for name in names if name.isdigit()), names[0]))
 
 
-def queries_of(task: Task) -> list[str]:
+def task_queries(task: Task) -> list[str]:
     """Return the task's queries, as planned; its own words where there are none."""
     return task.get("queries") or [task["query"]]
 

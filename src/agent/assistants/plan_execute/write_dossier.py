@@ -30,7 +30,7 @@ from agent.assistants.common.whole_documents import (
 )
 from agent.assistants.common.workspace import Item, choose, runs
 from agent.assistants.common.writer import MessageParts, write_message
-from agent.assistants.plan_execute.documents import about, figure_text
+from agent.assistants.plan_execute.documents import figure_text, kind_and_date
 from agent.assistants.plan_execute.search_info import distinct_questions, page_title
 from agent.assistants.plan_execute.state import (
     ExecutorResult,
@@ -39,7 +39,7 @@ from agent.assistants.plan_execute.state import (
     PlanUpdate,
     configuration_of,
 )
-from agent.assistants.plan_execute.subject import queries_of
+from agent.assistants.plan_execute.subject import task_queries
 from agent.configuration import Configuration
 from agent.core.errors import AgentError
 from agent.core.processor import compute
@@ -385,7 +385,7 @@ class _Dossier:
         state, items = self.state, list(self.items.values())
         asked = self.asked()
         queries = [self.draft.turn["question"], *asked.plan, *state.get("pre_questions", [])]
-        queries += [query for task in state["tasks"] for query in queries_of(task)]
+        queries += [query for task in state["tasks"] for query in task_queries(task)]
         chosen = choose(items, queries, tokens)
         shown: dict[str, list[ClaimPassage]] = {}
         for passage in chosen:
@@ -396,7 +396,7 @@ class _Dossier:
         """Return a document with its passages; where nothing is kept of it, its beginning."""
         source = self.draft.sources.get(document["id"])
         site = site_of(source) if source and source["kind"] == "page" else ""
-        told = about(document, self.draft.language, site=site)
+        told = kind_and_date(document, self.draft.language, site=site)
         head = f"[^{document['id']}] ({told}) {document['title']}"
         texts = said.get(document["id"], (document["text"],))
         texts = [without_heads(" ".join(each.split()), [document["title"]]) for each in texts]

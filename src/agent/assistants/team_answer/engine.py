@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel
 
-from agent.assistants.team_answer.speakers import chosen, instruction_of, speakers_named
+from agent.assistants.team_answer.speakers import chosen_speaker, instruction_of, speakers_named
 from agent.assistants.team_answer.state import Speaker
 from agent.core.budget import Meter
 from agent.core.errors import ConfigurationError
@@ -100,7 +100,7 @@ class NativeEngine:
                 meter=chat.meter,
                 thinking=DEFAULT_THINKING["query"],
             )
-            if speaker := chosen(reply.text, candidates):
+            if speaker := chosen_speaker(reply.text, candidates):
                 return Selection(speaker, chosen=True, instruction=instruction_of(reply.text))
             problem = selection_problem(reply.text, candidates, chat.language)
             messages += [AIMessage(reply.text), HumanMessage(problem)]
@@ -143,7 +143,7 @@ def selection_problem(text: str, candidates: Sequence[Speaker], language: Langua
 AUTOGEN = "agent.assistants.team_answer.engine_autogen"
 
 
-def engine(name: str) -> GroupChatEngine:
+def group_chat_engine(name: str) -> GroupChatEngine:
     """Return the engine of that name; importing AG2's takes a second of CPU the first time.
 
     Raises ConfigurationError where it is unknown or its extra is missing.

@@ -21,7 +21,7 @@ from agent.assistants.team_answer.engine import (
     Selection,
     selection_problem,
 )
-from agent.assistants.team_answer.speakers import chosen, instruction_of, speakers_named
+from agent.assistants.team_answer.speakers import chosen_speaker, instruction_of, speakers_named
 from agent.assistants.team_answer.state import SPEAKERS, Speaker
 from agent.core.errors import MalformedReply
 from agent.models.catalogue import DEFAULT_THINKING
@@ -155,7 +155,7 @@ class _Selecting(GroupChat):
             thinking=DEFAULT_THINKING["query"],
         )
         self._asked.append(AIMessage(reply.text))
-        speaker = chosen(reply.text, self._candidates)
+        speaker = chosen_speaker(reply.text, self._candidates)
         self.resolved, self.instruction = speaker is not None, instruction_of(reply.text)
         self._problem = selection_problem(reply.text, self._candidates, self._chat.language)
         several = len(speakers_named(reply.text)) > 1

@@ -24,9 +24,9 @@ from agent.assistants.team_answer.documents import (
     with_documents,
     with_pages,
 )
-from agent.assistants.team_answer.engine import Chat, GroupChatEngine, engine
+from agent.assistants.team_answer.engine import Chat, GroupChatEngine, group_chat_engine
 from agent.assistants.team_answer.evidence_view import known_sources
-from agent.assistants.team_answer.settlement import settled
+from agent.assistants.team_answer.settlement import settled_answer
 from agent.assistants.team_answer.speakers import (
     next_by_rules,
     next_in_turn,
@@ -55,7 +55,7 @@ from agent.assistants.team_answer.verdict import (
     without_signals,
     without_verdict,
 )
-from agent.assistants.team_answer.verified import defect_of, unread_nearest, worked_out
+from agent.assistants.team_answer.verified import defect_of, unread_nearest, value_of_verdict
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, BudgetExceeded, ConfigurationError, MalformedReply
@@ -98,7 +98,7 @@ async def group_chat(
     services, configuration = get_services(), configuration_of(runtime)
     wishes = await new_wishes(state, services, runtime.stream_writer, NODE)
     # AG2's engine is imported here, which takes a second of CPU: off the event loop.
-    chosen_engine = await asyncio.to_thread(engine, configuration.chat_engine)
+    chosen_engine = await asyncio.to_thread(group_chat_engine, configuration.chat_engine)
     meter = meter_of(state, configuration, services)
     steered = _steered(state, wishes)
     read, whole = await with_documents(steered, services, configuration, runtime)
@@ -258,7 +258,7 @@ class _Step:
 
     def _summed(self, given: GivenVerdict | None) -> list[ToolEvidence]:
         """Return the verifier's own sum as evidence, where its terms are known and it comes out."""
-        if given is None or not (value := worked_out(given, self.state)):
+        if given is None or not (value := value_of_verdict(given, self.state)):
             return []
         pool = self.state.get("evidence_pool") or []
         number = sum(each["kind"] == "code" for each in pool)
@@ -306,7 +306,7 @@ class _Step:
             return ""
         pool = [*(self.state.get("evidence_pool") or []), *summed]
         state = cast(TeamState, {**self.state, "evidence_pool": pool})
-        synthesized = settled(given.settled, state)
+        synthesized = settled_answer(given.settled, state)
         if synthesized.outcome == "not_found" and not synthesized.unsupported:
             return "not_found" if unread_nearest(given, state) else ""
         return "unsupported" if synthesized.unsupported else defect_of(synthesized, given, state)

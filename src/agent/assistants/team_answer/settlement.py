@@ -44,7 +44,7 @@ class SynthesizedAnswer:
     contested: bool = False
 
 
-def settled(reply: Settled, state: TeamState) -> SynthesizedAnswer:
+def settled_answer(reply: Settled, state: TeamState) -> SynthesizedAnswer:
     """Return a model's answer as far as pages, places or lookups of this turn bear it."""
     explanation = without_signals(reply.explanation)
     ids, unknown = issued_ids([*reply.evidence, *marker_ids(reply.answer)], state)

@@ -97,7 +97,7 @@ def speakers_named(text: str) -> list[Speaker]:
     return [speaker for speaker in SPEAKERS if _NAMED[speaker].search(text)]
 
 
-def chosen(text: str, candidates: Sequence[Speaker]) -> Speaker | None:
+def chosen_speaker(text: str, candidates: Sequence[Speaker]) -> Speaker | None:
     """Return the candidate that a selection's first line names; None for nobody or several."""
     named = speakers_named(text.strip().partition("\n")[0])
     return named[0] if len(named) == 1 and named[0] in candidates else None
@@ -191,7 +191,7 @@ def turn_prompt(
     own = context_limit(state["turn"], configuration)
     limit = prompt_limit(state, configuration, whole) - tools_tokens(tools) - _MARGIN
     verifies = speaker == "verifier"
-    values = about(state, own) | {
+    values = known_of_question(state, own) | {
         "documents": document_elements(whole),
         "evidence": evidence_view(state, own // 3, besides=whole.by_id) if verifies else "",
         "rounds_left": str(configuration.max_group_chat_rounds - len(_turns(state))),
@@ -302,7 +302,7 @@ def _shorten(message: ToolMessage, least: int, excess: int) -> ToolMessage:
     return message.model_copy(update={"content": cut_to_tokens(text, size)})
 
 
-def about(state: TeamState, limit: int) -> dict[str, str]:
+def known_of_question(state: TeamState, limit: int) -> dict[str, str]:
     """Return the question and all that is known of it, each within its share."""
     turn, analysis = state["turn"], state["analysis"]
     steps = state.get("sub_questions", [])

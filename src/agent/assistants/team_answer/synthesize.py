@@ -23,11 +23,11 @@ from agent.assistants.team_answer.documents import (
     with_pages,
 )
 from agent.assistants.team_answer.evidence_view import evidence_view, known_sources, lookups
-from agent.assistants.team_answer.settlement import SynthesizedAnswer, settled
+from agent.assistants.team_answer.settlement import SynthesizedAnswer, settled_answer
 from agent.assistants.team_answer.speakers import (
     NO_DOCUMENTS,
     WITHOUT_RESULTS,
-    about,
+    known_of_question,
     transcript_block,
 )
 from agent.assistants.team_answer.state import (
@@ -36,7 +36,7 @@ from agent.assistants.team_answer.state import (
     TraceEntry,
     configuration_of,
 )
-from agent.assistants.team_answer.verdict import Settled, says_not_found, says_premise_false
+from agent.assistants.team_answer.verdict import Settled, is_not_found, says_premise_false
 from agent.assistants.team_answer.verified import (
     agreed_answer,
     agreement,
@@ -66,10 +66,10 @@ def likely(state: TeamState) -> SynthesizedAnswer:
     alive = [branch for branch in state.get("hypotheses", []) if not branch["pruned"]]
     best = max(alive, key=lambda branch: branch["score"], default=None)
     answer = turn.get("agreed", "") or (best["text"] if best and best["score"] >= _LIKELY else "")
-    if not answer or says_not_found(answer) or says_premise_false(answer):
+    if not answer or is_not_found(answer) or says_premise_false(answer):
         return SynthesizedAnswer()
     explanation = best["text"] if best and best["score"] >= _LIKELY else turn["text"]
-    return settled(Settled(outcome="answer", answer=answer, explanation=explanation), state)
+    return settled_answer(Settled(outcome="answer", answer=answer, explanation=explanation), state)
 
 
 def by_verdict(state: TeamState) -> SynthesizedAnswer | None:
@@ -77,7 +77,7 @@ def by_verdict(state: TeamState) -> SynthesizedAnswer | None:
     given = given_in(agreement(state))
     if given is None or state.get("ended") != "terminated":
         return None
-    synthesized = settled(given.settled, state)
+    synthesized = settled_answer(given.settled, state)
     is_clear = synthesized.explanation and not problem_of(synthesized, state)
     return synthesized if is_clear and agrees(agreed_answer(state), synthesized) else None
 
@@ -101,7 +101,7 @@ def settle_prompt(
     """Return the whole discussion with what can be cited, within `context_token_limit`."""
     turn = state["turn"]
     own, limit = context_limit(turn, configuration), prompt_limit(state, configuration, whole)
-    values = about(state, own) | {"documents": document_elements(whole)}
+    values = known_of_question(state, own) | {"documents": document_elements(whole)}
     evidence = evidence_view(state, own // 3, besides=whole.by_id)
 
     def asked(transcript: str) -> list[BaseMessage]:
@@ -203,14 +203,14 @@ class _Synthesis:
         self, model: str, prompt: list[BaseMessage], reply: Settled
     ) -> SynthesizedAnswer:
         """Return the settlement, of a second reply where code finds fault with the first."""
-        synthesized = settled(reply, self.state)
+        synthesized = settled_answer(reply, self.state)
         problem = problem_of(synthesized, self.state)
         if not problem:
             return synthesized
         again, _ = await self._ask(
             model, [*prompt, AIMessage(reply.model_dump_json()), HumanMessage(problem)]
         )
-        second = settled(again, self.state) if again else synthesized
+        second = settled_answer(again, self.state) if again else synthesized
         return synthesized if synthesized.answer and second.unsupported else second
 
     async def _ask(self, model: str, prompt: list[BaseMessage]) -> tuple[Settled | None, list[Gap]]:

@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime
 from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.inside_words import KeptInside, public_texts
 from agent.assistants.common.page_opener import PageOpener
-from agent.assistants.common.reading import PAGE_TOKENS, OpenedPage, partly_read
+from agent.assistants.common.reading import PAGE_TOKENS, OpenedPage, partly_read_gap
 from agent.assistants.common.search import SearchResult, offers_map
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.tool_results import HIT_TOKENS, short, shown_result
@@ -243,7 +243,7 @@ class _Recorder:
         elif outcome.results:
             self._settle_search(outcome, outcome.results[0])
         elif outcome.page and not outcome.failed:
-            self.gaps += partly_read(outcome.page, self.language)
+            self.gaps += partly_read_gap(outcome.page, self.language)
             outcome.source_ids = [self.register.add_page(outcome.id, outcome.page)]
             outcome.text = outcome.page.shown(self.language, id=outcome.source_ids[0])
         elif outcome.documents and not outcome.failed:

@@ -37,7 +37,7 @@ _WORDS: dict[str, TeamVerdict] = {
 _AGREED = {"premise_false": "PREMISE FALSE", "not_found": "NOT FOUND"}
 
 
-def says_not_found(text: str) -> bool:
+def is_not_found(text: str) -> bool:
     """Return whether an answer is that nothing was found."""
     return has_any(text.casefold(), _NOT_FOUND)
 

@@ -18,7 +18,7 @@ from agent.assistants.team_answer.settlement import (
     named_ids,
 )
 from agent.assistants.team_answer.state import ChatTurn, TeamState
-from agent.assistants.team_answer.verdict import GivenVerdict, says_not_found, says_premise_false
+from agent.assistants.team_answer.verdict import GivenVerdict, is_not_found, says_premise_false
 from agent.evidence.claims.formulas import forms_of, is_plain, is_sum, terms_of, value_of
 from agent.evidence.claims.formulas import values_of as numbers_of
 from agent.evidence.claims.proof import span_in
@@ -48,7 +48,7 @@ def given_in(turn: ChatTurn | None) -> GivenVerdict | None:
 
 def agrees(agreed: str, claim: SynthesizedAnswer) -> bool:
     """Return True if the verifier's words agree to this answer; NOT FOUND agrees to none."""
-    if says_not_found(agreed):
+    if is_not_found(agreed):
         return claim.outcome == "not_found"
     if says_premise_false(agreed):
         return claim.outcome == "premise_false"
@@ -171,7 +171,7 @@ def is_quoted(quote: str, texts: Sequence[str]) -> bool:
     return bool(parts) and any(all(span_in(part, text) for part in parts) for text in texts)
 
 
-def worked_out(given: GivenVerdict, state: TeamState) -> str:
+def value_of_verdict(given: GivenVerdict, state: TeamState) -> str:
     """Return what a verdict's sum comes to, if the question or its evidence has the terms."""
     formula = given.formula
     result = value_of(formula) if is_sum(formula) else None

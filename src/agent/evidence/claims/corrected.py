@@ -272,7 +272,7 @@ def _spaced(text: str, notation: Notation, gap: str) -> str:
 _OPENING = "([（【|*"
 
 
-def settled(
+def with_known_figures(
     statements: Sequence[Statement], outcomes: Sequence[Outcome], notation: Notation
 ) -> list[Outcome]:
     """Return the outcomes, as revised where code knows what is right for all that is wrong."""

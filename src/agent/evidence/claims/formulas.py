@@ -358,7 +358,7 @@ _A_LENGTH, _A_TIME = "length", "time"
 _BOTH_ENDS = 2
 
 
-def between(found: Iterable[Figure]) -> set[Decimal]:
+def minutes_between(found: Iterable[Figure]) -> set[Decimal]:
     """Return how many minutes lie between each two times of day."""
     clocks = {figure.clock for figure in found if figure.clock is not None}
     return {Decimal(abs(one - other)) for one, other in combinations(clocks, 2)}

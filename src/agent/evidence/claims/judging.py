@@ -286,7 +286,7 @@ def with_citations(fix: str, evidence: Evidence, notation: Notation, of: Iterabl
     return _NUMBER.sub(write, fix).strip()
 
 
-def without_numbers(fix: str) -> str:
+def without_citation_numbers(fix: str) -> str:
     """Return a judge's wording without its citations."""
     return _NUMBER.sub("", fix).strip()
 

@@ -10,7 +10,6 @@ from agent.core.strings import letters_of, split_at
 from agent.evidence.claims.citing import MOST_BEHIND, cite_of, cite_of_its_place, sources_named
 from agent.evidence.claims.formulas import (
     assumed_in,
-    between,
     clocks_in,
     day_of,
     forms_of,
@@ -18,6 +17,7 @@ from agent.evidence.claims.formulas import (
     is_plain,
     is_sum,
     is_term,
+    minutes_between,
     one_step,
     parts_of,
     rewritten,
@@ -27,7 +27,7 @@ from agent.evidence.claims.formulas import (
     told_value,
     values_of,
 )
-from agent.evidence.claims.judging import Ruling, without_numbers
+from agent.evidence.claims.judging import Ruling, without_citation_numbers
 from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome, WrongFigure
 from agent.evidence.claims.own_record import otherwise, plan_has, plan_times, right_figures
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
@@ -44,7 +44,7 @@ from agent.evidence.claims.shown_sums import (
     shown_results,
     sums_set_right,
     told_as_results,
-    worked_out,
+    values_of_rulings,
     wrong_days,
 )
 from agent.evidence.claims.statements import NAMING, Key, Statement, must_stand, states
@@ -74,7 +74,7 @@ def proved(
     known = KnownFigures(
         distinct(f for one in own for f in figures(one.said)[:_MOST_FIGURES])[:_MOST_SOUND],
         shown_results([*statements, *among]),
-        worked_out(rulings.values(), evidence),
+        values_of_rulings(rulings.values(), evidence),
         sound,
     )
     for _ in range(2):
@@ -425,7 +425,7 @@ def is_sound_fix(
 
     So does the value that a sum gives, one that it shows itself, too.
     """
-    words = without_numbers(fix)
+    words = without_citation_numbers(fix)
     if fix.strip() == LEAVES_OUT:
         return statement.kind not in NAMING
     if not words or words == statement.plain:
@@ -532,7 +532,7 @@ def _beside_a_right_sum(
     sum of times, a length is a reserve of the writer's: nothing is said of it.
     """
     shown = results_in(statement.plain)
-    steps = one_step(known) | between(figures(statement.plain))
+    steps = one_step(known) | minutes_between(figures(statement.plain))
     strange = [
         figure
         for figure in own

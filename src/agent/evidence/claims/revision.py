@@ -20,7 +20,7 @@ from agent.evidence.claims.corrected import left_out
 from agent.evidence.claims.judging import with_citations
 from agent.evidence.claims.outcomes import Outcome, WrongFigure
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
-from agent.evidence.claims.rewording import exchanged, passages_of
+from agent.evidence.claims.rewording import deciding_passages, exchanged
 from agent.evidence.claims.shown_sums import wrong_days
 from agent.evidence.claims.statements import (
     ITEM,
@@ -335,7 +335,7 @@ def wrong_day_lines(
 
 def _accused(statement: Statement, outcome: Outcome, evidence: Evidence) -> list[str]:
     word = "refuted" if outcome.verdict == "contradicted" else "missing"
-    names = sources_named(passages_of((statement, outcome), evidence), evidence)
+    names = sources_named(deciding_passages((statement, outcome), evidence), evidence)
     accuser = _marks(sources_named(outcome.passages, evidence)[:1])
     return [
         f"{statement.name}: {word}: {' / '.join(outcome.spans)}",

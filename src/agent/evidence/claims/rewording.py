@@ -43,7 +43,7 @@ class Rewordings(BaseModel):
     wordings: list[Rewording] = []
 
 
-def passages_of(failing: Failing, evidence: Evidence) -> list[Passage]:
+def deciding_passages(failing: Failing, evidence: Evidence) -> list[Passage]:
     """Return the passages that decide a statement, and the best of those that it cites itself."""
     statement, outcome = failing
     best = evidence.best(statement, _EACH)
@@ -55,7 +55,7 @@ def passages_of(failing: Failing, evidence: Evidence) -> list[Passage]:
 
 def used_block(failing: Sequence[Failing], evidence: Evidence) -> str:
     """Return the passages of some statements as lines: their names, then their words."""
-    names = {passage.name for one in failing for passage in passages_of(one, evidence)}
+    names = {passage.name for one in failing for passage in deciding_passages(one, evidence)}
     used = (passage for passage in evidence.passages if passage.name in names)
     return "\n".join(f"{passage.name} {passage.text}" for passage in used)
 
@@ -64,7 +64,7 @@ def failing_block(failing: Sequence[Failing], evidence: Evidence, notation: Nota
     """Return statements as lines, each with its words at fault and what a source says instead."""
     lines = list[str]()
     for statement, outcome in failing:
-        names = (passage.name for passage in passages_of((statement, outcome), evidence))
+        names = (passage.name for passage in deciding_passages((statement, outcome), evidence))
         lines.append(statements_block([statement], evidence, notation))
         lines += [f"   not borne out: {span}" for span in outcome.spans]
         lines += [f"   a source says: {outcome.quote}"] if outcome.quote else []
@@ -81,7 +81,7 @@ def sound_wordings(
     sound: dict[str, str] = {}
     for wording in wordings:
         if (one := by_name.get(wording.id.strip("[]. "))) and is_sound_fix(
-            wording.text, one[0], passages_of(one, evidence), one[1].value
+            wording.text, one[0], deciding_passages(one, evidence), one[1].value
         ):
             sound[one[0].name] = wording.text
     return sound

@@ -108,7 +108,7 @@ _LONG_RESULT = 4
 """Digits with which a number is hardly another's by chance."""
 
 
-def worked_out(rulings: Iterable[Ruling], evidence: Evidence) -> set[Decimal]:
+def values_of_rulings(rulings: Iterable[Ruling], evidence: Evidence) -> set[Decimal]:
     """Return what the sums give that a judge names, and their parts, of numbers that stand."""
     return {
         value

@@ -31,7 +31,7 @@ LINKED = Notation(CITATION, lambda match: (match[0],), str)
 """The notation of any finished answer, whatever its sources are."""
 
 
-def numbered(used: list[Source], sources: Mapping[str, Source]) -> Notation:
+def finished_notation(used: list[Source], sources: Mapping[str, Source]) -> Notation:
     """Return the notation of a finished answer: `[n](url)`; sources of one URL share a number.
 
     `used` are the cited sources in order of their numbers; one that is newly cited is appended.

@@ -118,7 +118,7 @@ class Aim:
     before: Sequence[str] = ()
 
 
-def plan(places: Sequence[Place], aim: Aim, legs: Legs) -> Outing | None:
+def plan_day(places: Sequence[Place], aim: Aim, legs: Legs) -> Outing | None:
     """Return the best day over these places; None where no stop fits.
 
     One stays shorter than usual where that makes room for all that are wanted.
@@ -325,7 +325,7 @@ class _Planner:
         other stops have one together: a meal that is dearer is worth the less.
         """
         far = (place["distance_m"] or 0) * (_WALK_WEIGHS if self._walks_little else 1)
-        liked = max(0, round(10 * rating_of(place) - far / 100))
+        liked = max(0, round(10 * stars_of(place) - far / 100))
         verdicts = [
             each for each in place.get("verdicts", ()) if each["constraint"] != "total_cost"
         ]
@@ -464,7 +464,7 @@ class _Planner:
         self._leave_out(place, reason, total=f"{self._wish.get('total_cost', 0):g}")
 
 
-def rating_of(place: Place) -> float:
+def stars_of(place: Place) -> float:
     """Return the stars of a place; those of most where nobody has rated it."""
     return _RATING if place["rating"] is None else place["rating"]
 

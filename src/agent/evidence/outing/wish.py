@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from agent.evidence.constraints import listed, valid_clock
+from agent.evidence.constraints import as_list, valid_clock
 from agent.evidence.hours import clock_of, minutes_of
 from agent.evidence.kinds import is_called, is_meal, meal_named
 from agent.evidence.mentions import mentioned, places_of
@@ -44,7 +44,7 @@ def valid_wish(
     wish = OutingWish(**outing["wish"]) if outing else OutingWish()
     wish.pop("unknown", None)
     wish.pop("stands_for", None)
-    known, changes = list(_stops(outing, places)), listed(candidate.get("changes"))
+    known, changes = list(_stops(outing, places)), as_list(candidate.get("changes"))
     order, stops = _order(candidate, outing, known), candidate.get("stops") or 0
     if changes or order or 0 < stops <= MOST_VISITS:
         # Each says which stops there are: of these the one said last holds.
@@ -66,7 +66,7 @@ def valid_wish(
         wish["on_foot"] = True
     if candidate.get("little_walking"):
         wish["little_walking"], wish["max_walk_m"] = True, _LITTLE_WALK_M
-    said = [*listed(candidate.get("meals")), *map(meal_named, order)]
+    said = [*as_list(candidate.get("meals")), *map(meal_named, order)]
     if stated := [meal for meal in MEALS if meal in said]:
         # A meal that comes into a plan takes the place of none.
         both = [*stated, *wish.get("meals", MEALS)] if outing and changes else stated
@@ -96,7 +96,7 @@ def _order(
 
     A single one is no order.
     """
-    words = [clean_text(str(each), _LONGEST_NAME) for each in listed(candidate.get("order"))]
+    words = [clean_text(str(each), _LONGEST_NAME) for each in as_list(candidate.get("order"))]
     meant = [(word, _meant(word, known)) for word in words if word]
     order = [stops[0].local or word if len(stops) == 1 else word for word, stops in meant]
     if order and outing and not candidate.get("stops"):
@@ -128,7 +128,7 @@ def _incoming(stop: str, time: str, meals: Sequence[Meal]) -> Incoming:
     return incoming
 
 
-def with_found(wish: OutingWish, found: Sequence[Place]) -> OutingWish:
+def with_found_places(wish: OutingWish, found: Sequence[Place]) -> OutingWish:
     """Return the wish with the times and the meals of the places that were found for it."""
     wish, left = OutingWish(**wish), [*found]
     incoming = sorted(wish.pop("incoming", []), key=lambda each: "meal" not in each)
@@ -162,7 +162,7 @@ def meant_by(
     return [[one.id for one in _meant(str(change.get("stop", "")), known)] for change in changes]
 
 
-def settled(wish: OutingWish, now: datetime, not_on: Sequence[int] = ()) -> OutingWish:
+def dated_wish(wish: OutingWish, now: datetime, not_on: Sequence[int] = ()) -> OutingWish:
     """Return the wish with a day, and without a day or hours that are over at `now`.
 
     `now` is the places' clock. A day that nobody names is today while the morning lasts, else

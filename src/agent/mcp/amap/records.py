@@ -35,10 +35,10 @@ from agent.mcp.records import (
     Presentation,
     compacted,
     lnglat,
+    marked_weather_lines,
     place_line,
     route_line,
     text_or_none,
-    weather_lines,
 )
 from agent.texts import LANGUAGES, Language, is_chinese, say
 
@@ -340,7 +340,7 @@ class AmapReader:
         if tool == "maps_around_search" and (position := str(arguments.get("location"))):
             self.records.measure_from(position, self._name_of(position), "GCJ-02")
         if tool == "maps_weather" and (weather := self.add_weather(reply)):
-            return weather_lines(weather, language)
+            return marked_weather_lines(weather, language)
         if tool in _TOOL_MODES or tool == "maps_distance":
             route = self._route(tool, arguments, reply)
             return [route_line(route, language)] if route else []

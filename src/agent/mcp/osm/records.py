@@ -30,10 +30,10 @@ from agent.mcp.records import (
     Presentation,
     compacted,
     lnglat,
+    marked_weather_lines,
     place_line,
     route_line,
     text_or_none,
-    weather_lines,
 )
 from agent.texts import LANGUAGES, Language, has_text, is_chinese, say
 
@@ -126,7 +126,7 @@ class OsmReader:
         if tool == "osm_weather":
             position = str(arguments.get("location"))
             weather = self.add_weather(reply, self._names().get(position, position))
-            return weather_lines(weather, language) if weather else []
+            return marked_weather_lines(weather, language) if weather else []
         if tool == "osm_route" and result.intent in ("route", "distance", None):
             between = [part.strip() for part in str(arguments.get("via") or "").split("|")]
             start, end = (str(arguments.get(end)) for end in ("origin", "destination"))

@@ -422,7 +422,7 @@ def _at(values: Any, place: int) -> Any:
     return values[place] if isinstance(values, list) and place < len(values) else None
 
 
-def osm_server(services: OsmServices) -> Server[Any]:
+def osm_mcp_server(services: OsmServices) -> Server[Any]:
     """Return the server of the tools."""
     server: Server[Any] = Server("tanlu-osm", version=__version__)
     tools = OsmTools(services)
@@ -441,7 +441,7 @@ def osm_server(services: OsmServices) -> Server[Any]:
 
 async def serve_stdio(services: OsmServices) -> None:
     """Serve over standard input and output until the client has gone."""
-    server = osm_server(services)
+    server = osm_mcp_server(services)
     try:
         async with stdio_server() as (read, write):
             await server.run(read, write, server.create_initialization_options())
