@@ -20,7 +20,7 @@ def outcome(**metadata: object) -> RunResult:
 def saved(folder: Path, answer: RunResult, **files: str) -> bool:
     names = {option: str(folder / name) for option, name in files.items()}
     options = {**dict.fromkeys(_FORMATS), **names, "open": False, "json": False, "quiet": False}
-    return _save(answer, Namespace(**options), RunRecord(None))
+    return _save(answer, Namespace(url=None, **options), RunRecord(None))
 
 
 def test_a_file_that_cannot_be_written_is_named_and_the_others_are_written(
