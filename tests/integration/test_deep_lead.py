@@ -139,6 +139,28 @@ async def test_explorers_search_side_by_side_and_bring_quotes_that_pages_really_
     assert told(state)["checks"]["refused_calls"] == 0
 
 
+async def test_an_explorer_that_searches_twice_says_at_last_what_is_open_of_both() -> None:
+    """What the second search was not about vanished, and was read as found."""
+
+    def twice(turn: ModelTurn) -> ModelReply:
+        if "open: 回收价格" in block(turn.user, "found"):
+            return ModelReply(json={"findings": [], "open": ["回收价格"], "queries": []})
+        told = {"findings": [], "open": ["回收价格", "寿命"], "queries": ["电芯 循环寿命"]}
+        return ModelReply(json=told)
+
+    llm = Lead(
+        lambda turn: [explore("成本 | 电芯成本")],
+        lambda turn: [end()],
+        deep_find=twice,
+    )
+    async with deep_laboratory(llm, web=Web(long_page)) as lab:
+        await research(lab)
+    [shown] = answers(llm.asked("deep_explore")[-1], "explore")
+    assert "open: 回收价格" in shown
+    assert "寿命" not in shown.replace("循环寿命", "")
+    assert len(llm.asked("deep_find")) == 2
+
+
 async def test_explorers_look_into_planned_topics_that_are_called_by_their_ids() -> None:
     llm = Lead(
         lambda turn: [explore("T1 | 电芯成本", "[t2]: 起火", "T9 | 回收")],

@@ -9,6 +9,7 @@ import pytest
 from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block, lines
 from tests.support.lab import answer_of, told
+from tests.support.long_lab import says_json
 from tests.support.plan_lab import PlanLab, Planner, plan_laboratory
 
 WRONG = "2025年成本为7777美元"
@@ -118,3 +119,24 @@ async def test_no_passage_begins_with_the_title_that_it_stands_under(lab: PlanLa
     said = [text for row in rows for name, _, text in [row.partition(": ")] if "电芯笔记" in name]
     assert said
     assert not any("电芯笔记" in text for text in said)
+
+
+async def test_what_a_revision_has_settled_before_it_looks_is_not_asked_of_it_again(
+    lab: PlanLab,
+) -> None:
+    """It was shown all lines again, told that nothing had settled them, and inserted twice."""
+    found = [{"at": "1", "wrong": "单位不清"}, {"at": "1", "wrong": "缺日期"}]
+
+    def mends(turn: ModelTurn) -> ModelReply:
+        if block(turn.user, "looked_up"):
+            return ModelReply(json={"edits": [], "passed": [{"line": "r2", "why": "无日期可查"}]})
+        edit = {"id": "1", "text": "价格另有说明[^none]。", "settles": ["r1"]}
+        looks = [{"tool": "read_again", "argument": "同比下降"}]
+        return ModelReply(json={"edits": [edit], "looks": looks})
+
+    rules: dict[str, Any] = {"review": says_json(parts=[], findings=found), "revise": mends}
+    lab.world.gemini.llm = llm = Planner("成本", dossier=writes, claim_check=accuses, **rules)
+    await lab.ask()
+    first, then = llm.asked("revise")
+    assert [line.split()[0] for line in lines(first.user, "review")] == ["r1", "r2"]
+    assert [line.split()[0] for line in lines(then.user, "review")] == ["r2"]

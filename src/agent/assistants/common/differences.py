@@ -116,4 +116,4 @@ def _line(found: Difference | FileLimit, texts: Mapping[str, str]) -> str:
 
 
 def _id(name: str) -> str:
-    return name.strip().removeprefix("[^").removesuffix("]")
+    return name.strip(" []^")

@@ -311,12 +311,12 @@ class _Revising:
         schema = RevisionWithLooks if self.rounds.look else Revision
         while reply := await self._reply(schema, PHASE, revision):
             revision = revision.joined(reply.within(self.places))
+            self.review = revision.leaves(self.review)
             wanted = [look for look in reply.wanted if look not in self.seen][:_AT_ONCE]
             if looks and wanted:
                 looks -= 1
                 await self._look(wanted)
                 continue
-            self.review = revision.leaves(self.review)
             if is_last:
                 break
             self.behind = await self._disagreeing(revision)

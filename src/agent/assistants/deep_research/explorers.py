@@ -40,7 +40,10 @@ class Findings(BaseModel):
     """What an explorer has found."""
 
     findings: list[Finding] = Field(default_factory=list, description="At most twelve.")
-    open: list[str] = Field(default_factory=list, description="What was asked and is nowhere.")
+    open: list[str] = Field(
+        default_factory=list,
+        description="What was asked and is nowhere, with what <found> names so and still is.",
+    )
     queries: list[str] = Field(
         default_factory=list,
         description="At most two more, if something decisive is open.",
@@ -58,12 +61,17 @@ class Explored:
     outcomes: list[ToolOutcome] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
 
+    @property
+    def told(self) -> list[str]:
+        """Return what was found and what is open, a line each."""
+        return [*self.lines, *(f"- open: {each}" for each in self.open)]
+
     def shown(self) -> str:
         """Return the findings as the lead reads them."""
         pages = {item.id: item for o in self.outcomes for items in o.items for item in items}
         cited = cited_ids("\n".join(self.lines))
         titles = (f"[^{name}] {pages[name].title} ({pages[name].site})" for name in cited)
-        rows = [*self.lines, *(f"- open: {each}" for each in self.open), *titles]
+        rows = [*self.told, *titles]
         failed = [f"- {gap['message']}" for gap in self.gaps]
         return fence("\n".join([f"{self.topic}:", *rows, *failed]))
 
@@ -108,7 +116,7 @@ async def _asked(
         "today": turn["today"],
         "question": cut_to_tokens(turn["question"], _RESULTS // 10),
         "topic": explored.topic,
-        "found": "\n".join(explored.lines),
+        "found": "\n".join(explored.told),
         "results": Raw("\n".join(shown)),
     }
     reply, gaps = await ask_or_gap(

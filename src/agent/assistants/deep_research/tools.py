@@ -51,8 +51,8 @@ def tavily_search(reflection: str, queries: list[str]) -> str:
 def explore_topics(reflection: str, topics: list[str]) -> str:
     """Give two to five independent matters to explorers, who search side by side.
 
-    topics: each as "matter | query | query"; a planned topic by its name or id (T3). Brings
-    findings with the words of pages, their ids and what stays open.
+    topics: each as "matter | query | query", three queries at most; a planned topic by its name
+    or id (T3). Brings findings with the words of pages, their ids and what stays open.
     """
     return ""
 
