@@ -108,6 +108,7 @@ def _says_little(line: str) -> bool:
 
 REPLY_TOKENS: Mapping[str, int] = {
     "SearchQueryList": 1500,
+    "FirstQueryList": 1500,
     "Reflection": 1500,
     "Analyzed": 1000,
     "Extracted": 600,

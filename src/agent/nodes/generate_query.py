@@ -16,7 +16,7 @@ from agent.assistants.common.previous import (
     previous_lines,
     shown_lines,
 )
-from agent.assistants.common.question import Asked, asked, asked_by_rules, turn_of
+from agent.assistants.common.question import Asked, FirstQueryList, asked, asked_by_rules, turn_of
 from agent.assistants.common.remembered import begun_previous
 from agent.assistants.common.review_plan import waiting
 from agent.assistants.common.services import GetServices, Services
@@ -149,11 +149,12 @@ async def _read(
     meter: Meter,
 ) -> tuple[Asked, list[Gap]]:
     """Return what a model read of the question; by rules where it gave no reply."""
+    is_first = not (previous["places"] or previous.get("outing"))
     asking = models.ask(
         configuration.query_generator_model,
         messages,
         meter=meter,
-        schema=SearchQueryList,
+        schema=FirstQueryList if is_first else SearchQueryList,
         thinking=DEFAULT_THINKING["query"],
     )
     reply, gaps = await ask_or_gap(asking, turn, NODE)

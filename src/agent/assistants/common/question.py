@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, cast, get_args
 
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
+
 from agent.assistants.common.map_tasks import lost_place, map_task, plan_queries
 from agent.assistants.common.own_documents import asks_for_no_others
 from agent.assistants.common.preferences import used_of
@@ -31,6 +34,8 @@ from agent.mcp.servers import CHINA
 from agent.runs.person import NOBODY, Person
 from agent.state import (
     Needs,
+    PlannedChange,
+    PlannedDay,
     PlannedMap,
     Previous,
     SearchQueryList,
@@ -47,6 +52,18 @@ _LEAST_PLACES = 2
 """That a day is made of."""
 _A_MEAL = "餐厅"
 """What is looked for where it is had, if nobody says more."""
+
+
+class FirstDay(PlannedDay):
+    """A day where none was planned and no place shown before: there is nothing to change."""
+
+    changes: SkipJsonSchema[list[PlannedChange]] = Field(default_factory=list)
+
+
+class FirstQueryList(SearchQueryList):
+    """The same of a question before which no place was shown."""
+
+    outing: FirstDay | None = None
 
 
 @dataclass(frozen=True)
