@@ -14,7 +14,14 @@ from tests.support.dev_server import DevServer
 from tests.support.page_server import answered_thread
 
 pytestmark = BROWSER
-PLACES = ["和平菓局", "乐高品牌旗舰店(北京王府井店)", "中国妇女儿童博物馆", "海底捞火锅(王府井店)"]
+PLACES = [
+    "和平菓局",
+    "乐高品牌旗舰店(北京王府井店)",
+    "中国妇女儿童博物馆",
+    "海底捞火锅(王府井店)",
+    "东单公园",
+]
+"""What the answer names: four in its list, the park in its text."""
 
 
 @pytest.fixture(scope="module", name="thread")
