@@ -1,5 +1,5 @@
 from agent.evidence.mentions import in_list_order, mentioned
-from agent.evidence.types import Place
+from agent.evidence.types import Place, PlaceVerdict
 from tests.support.cpu_time import takes_less
 
 
@@ -100,3 +100,41 @@ def test_of_branches_of_one_name_an_item_is_about_the_one_that_it_links_to() -> 
     )
     order = in_list_order([*cafes, other], text)
     assert [one["id"] for one in order] == ["osm:2", "amap:Roasberg", "osm:1"]
+
+
+def found_by(keyword: str, *names: str, fails: bool = False) -> list[Place]:
+    verdict = PlaceVerdict(constraint="max_cost", verdict="violated", field="cost", text="dear")
+    own = {"keywords": [keyword], "verdicts": [verdict] * fails}
+    return [Place(**{**place(name), **own}) for name in names]  # type: ignore[typeddict-item]
+
+
+def order(places: list[Place], text: str) -> list[str]:
+    return [each["name"] for each in in_list_order(places, text)]
+
+
+def test_what_a_text_chooses_before_its_lists_leads_and_a_list_of_what_fails_is_behind() -> None:
+    chosen = found_by("hotel", "Courtyard")
+    dear = found_by("hotel", "Toy Story Hotel", "Castle Hotel", fails=True)
+    parks = found_by("parking", "P2 Car Park", "Town Car Park")
+    text = (
+        "**Courtyard** it is.\n\nOver the budget:\n- Toy Story Hotel\n- Castle Hotel\n\n"
+        "To park:\n1. P2 Car Park\n2. Town Car Park\n\nCastle Hotel is the dearest."
+    )
+    names = ["Courtyard", "P2 Car Park", "Town Car Park", "Toy Story Hotel", "Castle Hotel"]
+    assert order([*parks, *dear, *chosen], text) == names
+
+
+def test_what_a_choice_stands_beside_does_not_lead() -> None:
+    """A car park under the mall with a restaurant in it: the restaurant was "the first one"."""
+    parks = found_by("parking", "Plaza Car Park", "Mall Car Park")
+    text = "Donglaishun has one below it, the Mall Car Park.\n\nAnother:\n- Plaza Car Park"
+    names = ["Mall Car Park", "Plaza Car Park", "Donglaishun"]
+    assert order([*found_by("hot pot", "Donglaishun"), *parks], text) == names
+
+
+def test_two_places_of_one_item_stand_together() -> None:
+    cafes = found_by("cafe", "Story", "Starbucks", "Esplanad", "Picnic")
+    station = found_by("station", "Kamppi")
+    text = "- Picnic and Esplanad, from Kamppi 300 m, beside Story\n- Starbucks\n- Story"
+    names = ["Picnic", "Esplanad", "Starbucks", "Story", "Kamppi"]
+    assert order([*station, *cafes], text) == names

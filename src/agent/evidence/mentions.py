@@ -88,32 +88,70 @@ def named_in(names: Mapping[str, Sequence[str]], text: str) -> list[str]:
 
 
 def in_list_order(places: Sequence[Place], text: str) -> list[Place]:
-    """Return the places in the order in which lists and tables of a text name them, others behind.
+    """Return the places in the order in which a text chooses them: its lists and tables say so.
 
-    "The second one" is the second of the list, wherever its source stands among the sources: what
-    an item is about, before the station that it names besides.
+    What it names before them and not in them is its choice, and leads; a list of what fails
+    what is demanded is behind the others. "The second one" is the second of the list, wherever
+    its source stands among the sources: what an item is about, with what it names of the same
+    search, before the station that it names besides.
     """
-    items = [line for line in strip_references(text).splitlines() if _ITEM.match(line)]
-    about = [_about(places, line) for line in items]
-    heads = {id: at for at, id in reversed([*enumerate(about)])}
-    listed = mentioned(places, "\n".join(items))
+    opening, lists = _lists(places, text)
+    by_id = {place["id"]: place for place in places}
+    about = [(list_, ids) for list_ in lists if list_ for ids in list_]
+    heads = [by_id[ids[0]] for _, ids in about]
+    ranks = dict[str, tuple[int, bool, int, int]]()
+    for at, (list_, ids) in enumerate(about):
+        fails = all(_fails(by_id[each[0]]) for each in list_)
+        ranks.setdefault(ids[0], (1, fails, at, 0))
+    own = {head["id"] for head in heads}
+    for at, (_, (id, *others)) in enumerate(about):
+        for beside in (each for each in others if each not in own):
+            shares = not set(by_id[beside]["keywords"]).isdisjoint(by_id[id]["keywords"])
+            rank = (1, ranks[id][1], at, 1) if shares else (2, False, at, 0)
+            ranks[beside] = min(rank, ranks.get(beside, rank))
+    for id, at in mentioned(places, opening).items() if heads else ():
+        # What the choice stands beside, found by another search, is none.
+        keywords = set(by_id[id]["keywords"])
+        if not keywords or any(keywords.intersection(head["keywords"]) for head in heads):
+            ranks.setdefault(id, (0, False, at, 0))
+    return sorted(places, key=lambda place: ranks.get(place["id"], (3, False, 0, 0)))
 
-    def order(place: Place) -> tuple[int, int]:
-        return heads.get(place["id"], len(items)), listed.get(place["id"], len(text))
 
-    return sorted(places, key=order)
+def _lists(places: Sequence[Place], text: str) -> tuple[str, list[list[list[str]]]]:
+    """Return what stands before the first item about a place; then the ids in each list's items."""
+    opening, lists, goes_on = list[str](), list[list[list[str]]](), False
+    for line in strip_references(text).splitlines():
+        if _ITEM.match(line):
+            lists += [] if goes_on else [[]]
+            goes_on = True
+            lists[-1] += [ids] if (ids := _in_item(places, line)) else []
+        elif line.strip() and not line[0].isspace():
+            goes_on = False
+        if not any(lists):
+            opening.append(line)
+    return "\n".join(opening), lists
+
+
+def _fails(place: Place) -> bool:
+    return any(each["verdict"] == "violated" for each in place.get("verdicts", []))
 
 
 def _about(places: Sequence[Place], item: str) -> str:
-    """Return the id of the place that an item names first; empty where it names none.
+    """Return the id of the place that an item names first; empty where it names none."""
+    return next(iter(_in_item(places, item)), "")
+
+
+def _in_item(places: Sequence[Place], item: str) -> list[str]:
+    """Return the ids of the places that an item names, in its order.
 
     Of places of one name, four branches of a café, it is the one whose link the item has.
     """
-    named = mentioned(places, item)
-    first = min(named.values(), default=0)
-    of_name = [place for place in places if named.get(place["id"]) == first]
-    linked = (place for place in of_name if f"({place['url']})" in item)
-    return next((place["id"] for place in (*linked, *of_name)), "")
+    ids, named = list[str](), mentioned(places, item)
+    for position in sorted({*named.values()}):
+        of_name = [place for place in places if named.get(place["id"]) == position]
+        linked = (place for place in of_name if f"({place['url']})" in item)
+        ids += [place["id"] for place in [*linked, *of_name][:1]]
+    return ids
 
 
 def list_numbers(places: Sequence[Place], text: str) -> dict[str, tuple[int, str]]:
