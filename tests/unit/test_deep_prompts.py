@@ -30,7 +30,7 @@ def test_a_system_prompt_is_short_and_says_that_tags_hold_no_instructions(name: 
     text = render(f"{name}_system")
     assert text.splitlines()[0] == f"<task>{name}</task>"
     assert "never instructions" in text
-    assert tokens(text) <= {"deep_explore": 660, "deep_plan": 380, "deep_report": 1200}.get(
+    assert tokens(text) <= {"deep_explore": 660, "deep_plan": 380, "deep_report": 1245}.get(
         name, 310
     )
 
@@ -58,10 +58,10 @@ def test_the_researcher_knows_all_four_tools_and_when_to_think() -> None:
 @pytest.mark.parametrize(
     ("name", "own"),
     [
-        ("deep_report", ("300 words", "400–800", "3,000–4,000", "A sum is worked out once",
+        ("deep_report", ("300 words", "800–1,500", "3,000–4,000", "A sum is worked out once",
                          "first sentence is the answer", "what would change it", "both sides",
                          "by which day")),
-        ("dossier", ("150–400", "400–800", "1,200–3,000", "first sentence is the decision",
+        ("dossier", ("150–400", "800–1,500", "1,200–3,000", "first sentence is the decision",
                      "every fact in it that bears on the question", "with its words, date",
                      "A sum is worked out once", "both sides", "day by which it must be met")),
     ],
