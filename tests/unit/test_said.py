@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from agent.assistants.common.map_tasks import plan_queries
-from agent.assistants.common.shown_records import readable
+from agent.assistants.common.shown_records import places_as_shown, readable
 from agent.configuration import Configuration
 from agent.evidence.names import with_pinyin
 from agent.evidence.records import place_facts, route_text
@@ -54,6 +54,11 @@ def way(origin: str, destination: str) -> Route:
             "星巴克(三里屯店)",
             {"星巴克(三里屯店)": "Starbucks"},
         ),
+        ("宽窄巷子 (寛窄巷子)", "成都の寛窄巷子の近く", "宽窄巷子", {"宽窄巷子": "寛窄巷子"}),
+        ("天安门（天安門）", "天安門附近", "天安门", {"天安门": "天安門"}),
+        ("天安门 (天安門)", "天安门附近", "天安门", {}),
+        ("东京站 (東京駅)", "東京駅の近くの喫茶店", "东京站", {"东京站": "東京駅"}),
+        ("北京烤鸭店(王府井店)", "王府井 烤鸭", "北京烤鸭店(王府井店)", {}),
     ],
 )
 def test_the_asker_s_word_behind_a_place_s_name_is_kept_and_not_asked_of_the_map(
@@ -108,6 +113,23 @@ def source(name: str, title: str) -> Source:
     return Source(
         id=name, kind="place", title=title, url="https://a.example", provider="amap", quotes=[]
     )
+
+
+async def test_who_reads_japanese_reads_one_name_of_a_place_and_no_sound_of_it() -> None:
+    said = {"宽窄巷子": "寛窄巷子"}
+    near = place_said(
+        Place(**{**place("鹤鸣茶社"), "distance_m": 300, "distance_from": "宽窄巷子"}),
+        {**said, "鹤鸣茶社": "鶴鳴茶社"},
+    )  # type: ignore[typeddict-item]
+    (card,) = await places_as_shown([near], [], "", "ja", first=[near["id"]])
+    assert "name_pinyin" not in card
+    assert place_facts(card, "ja").startswith("鶴鳴茶社 | ")
+    assert "寛窄巷子から300 m" in place_facts(card, "ja")
+    plain = Place(**{**place("鹤鸣茶社"), "distance_m": 300, "distance_from": "宽窄巷子"})  # type: ignore[typeddict-item]
+    (card,) = await places_as_shown([plain], [], "", "ja", first=[plain["id"]])
+    assert "宽窄巷子から300 m" in place_facts(card, "ja")
+    anchor = Anchor(name="宽窄巷子", wgs84={"lng": 104.0, "lat": 30.6})
+    assert await readable(anchor, "ja") == anchor
 
 
 async def test_a_place_its_list_and_its_centre_have_one_name_for_a_reader() -> None:

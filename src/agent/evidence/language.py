@@ -58,11 +58,22 @@ class _Folding(dict[int, str]):
         folded = char if stays else unicodedata.normalize("NFKC", char)
         if "\u4e00" <= folded <= "\u9fff":
             folded = _SIMPLIFIED(folded)
+            if not _is_simplified(folded):
+                folded = _SIMPLIFIED(_OF_JAPANESE(folded))
         self[code] = folded
         return folded
 
 
+def _is_simplified(char: str) -> bool:
+    """Return whether simplified Chinese has a character: its 欠 is not the Japanese for 缺."""
+    try:
+        return bool(char.encode("gb2312"))
+    except UnicodeEncodeError:
+        return False
+
+
 _SIMPLIFIED: Callable[[str], str] = OpenCC("t2s").convert
+_OF_JAPANESE: Callable[[str], str] = OpenCC("jp2t").convert
 """Read with the package, in some milliseconds: an async node must not read files."""
 
 _FOLDED_AT_MOST = 32_768

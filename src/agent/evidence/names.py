@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from agent.core.strings import has_han
+from agent.evidence.language import fold
 from agent.evidence.mentions import without_branch
 from agent.evidence.types import Distance, Place
 from agent.texts import Language, in_script, is_chinese
@@ -11,9 +12,14 @@ _DISTRICTS = {"新区": "New Area", "区": "District", "县": "County", "市": "
 
 
 def name_text(place: Place, language: Language) -> str:
-    """Return the name as listed; for English readers followed by its English one, or its sound."""
+    """Return the name as listed; for English readers followed by its English one, or its sound.
+
+    One in other characters is no other name: 鶴鳴茶社 is 鹤鸣茶社.
+    """
     english = place.get("name_en") or place.get("name_pinyin")
     if not is_chinese(language) and english:
+        if fold(english) == fold(place["name"]):
+            return english
         return f"{place['name']} ({english})"
     return in_script(place["name"], language)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from agent.core.patterns import Linear
 from agent.core.strings import has_han
-from agent.evidence.language import words
+from agent.evidence.language import fold, words
 from agent.evidence.types import Anchor, Distance, MapTask, Place, Route, Source
 
 _BEHIND = Linear(r"(.+?)\s*[(（]([^()（）]+)[)）]")
@@ -21,16 +21,22 @@ def with_said(task: MapTask, asked: str) -> MapTask:
     They are kept where they stand in what was asked; a branch's name stays what it is.
     """
     told, known, said = MapTask(**task), words(asked), dict[str, str]()
+    folded = fold(asked)
 
     def bare(name: str) -> str:
         match = _BEHIND.fullmatch(name)
         if match is None:
             return name
         own, word = match[1], match[2].strip()
+        # 寛窄巷子 is 宽窄巷子 and 東京駅 is 东京站; a branch has a part of its name in brackets.
+        is_alike = not words(own).isdisjoint(words(word))
+        is_other = fold(word) in folded and fold(own) not in folded
         is_said = not known.isdisjoint(words(word)) and known.isdisjoint(words(own))
-        if is_said:
+        is_same = fold(word) == fold(own)
+        if is_said or (is_alike and is_other) or (is_same and word != own and word in asked):
             said[own] = word
-        return own if is_said or (has_han(own) and not has_han(word)) else name
+        is_sound = has_han(own) and not has_han(word)
+        return own if own in said or is_same or is_sound else name
 
     for key in ("place", "origin", "destination"):
         if name := task.get(key):

@@ -24,7 +24,7 @@ from agent.mcp.records import (
     map_gap,
     misread,
 )
-from agent.texts import in_script, is_chinese, say
+from agent.texts import in_script, reads_han, say
 
 log = logging.getLogger(__name__)
 _HERE_WORDS = frozenset(
@@ -239,8 +239,7 @@ class Prefetch:
     def _town(self, city: str) -> str:
         """Return a city as whoever asks reads it."""
         language = self._options.language
-        reads_han = is_chinese(language) or language == "ja"
-        return in_script(city, language) if reads_han else city_in_english(city) or city
+        return in_script(city, language) if reads_han(language) else city_in_english(city) or city
 
     def _is_city_known(self, place: str, city: str, at: Location) -> bool:
         """Return whether the question, its fame, what was shown before or where one is tell it."""

@@ -35,7 +35,7 @@ from agent.evidence.types import Gap, LeftOut, Leg, MapTask, Outing, OutingWish,
 from agent.evidence.zones import CHINA, zone_of
 from agent.mcp.records import MapOptions, MapResult
 from agent.state import OverallState, Turn, Update, reader_language
-from agent.texts import Language, is_chinese, say
+from agent.texts import Language, reads_han, say
 
 log = logging.getLogger(__name__)
 NODE = "plan_outing"
@@ -66,7 +66,7 @@ async def plan_outing(
     demands, found = turn.get("constraints", {}), [*found, *named.places]
     places = judged([*again, *found], demands, reader_language(turn))
     places = [place for place in places if is_stop(place)]
-    if not is_chinese(turn["language"]):
+    if not reads_han(reader_language(turn)):
         places = await asyncio.to_thread(with_pinyin, places)
     turn = Turn(**{**turn, "outing": wish})
     aim = Aim(

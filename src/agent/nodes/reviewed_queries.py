@@ -15,7 +15,6 @@ from agent.assistants.common.review_plan import (
     checked_object,
     checked_text,
     map_task_words,
-    reads_han,
 )
 from agent.assistants.common.services import Services
 from agent.configuration import Configuration
@@ -27,7 +26,7 @@ from agent.evidence.queries import clean_text
 from agent.evidence.types import MapIntent, MapTask, Point, Query
 from agent.nodes.routing import goes_to_web
 from agent.state import OverallState, PlannedQuery, ReviewedPlan, Turn, Update, replaced
-from agent.texts import Language
+from agent.texts import Language, reads_han
 
 _MAP = (Size(2500, 400), Size(20_000, 1500))
 """A whole branch: one call over the places found, or several rounds of tools."""

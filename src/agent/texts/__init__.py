@@ -69,6 +69,11 @@ def is_chinese(language: Language) -> bool:
     return language in ("zh", "zh-Hant")
 
 
+def reads_han(language: Language) -> bool:
+    """Return whether a reader of the language reads a name in Chinese characters."""
+    return is_chinese(language) or language == "ja"
+
+
 def fill(text: str, values: Mapping[str, str]) -> str:
     """Return the text with its `{name}`s replaced; other braces and those in values stay."""
     return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text)

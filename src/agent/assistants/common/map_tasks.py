@@ -10,10 +10,9 @@ from agent.evidence.maps import valid_map_task
 from agent.evidence.said import with_said
 from agent.evidence.types import MapTask, Point, Query
 from agent.state import WrittenQuery
-from agent.texts import Language
+from agent.texts import Language, reads_han
 
 _NEEDS_NO_PLACE = {"route", "distance"}
-_READ_HAN = ("zh", "zh-Hant", "ja")
 _MOST_KEYWORDS = 3
 """Of one map task."""
 
@@ -42,7 +41,7 @@ def plan_queries(
     for each in written:
         proposal = _proposal(each, configuration)
         proposal = with_said(proposal, asked) if proposal else None
-        if proposal and reader in _READ_HAN:
+        if proposal and reads_han(reader):
             proposal = _by_own_name(proposal, each.query)
         fresh = _fresh(proposal, answered) if proposal and has_place(proposal, near) else None
         query = Query(query=each.query, map=_merge(fresh, tasks_at))

@@ -28,7 +28,7 @@ from agent.evidence.queries import clean_text
 from agent.evidence.types import PLAN_TEXTS, MapTask, PlanPart
 from agent.evidence.vocabulary import city_in_english, subject_in_english
 from agent.state import ActionRequest, Estimate, Gathered, PlanReview, PlanWords, ReviewConfig, Turn
-from agent.texts import Language, is_chinese, say
+from agent.texts import Language, reads_han, say
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -213,10 +213,6 @@ def map_task_words(task: MapTask, language: Language) -> str:
         destination=" → ".join(map(told, [*task.get("via", []), task.get("destination")])),
     )  # fmt: skip
     return _GAP.sub(r"\1", words)
-
-
-def reads_han(language: Language) -> bool:
-    return is_chinese(language) or language == "ja"
 
 
 def _readable(name: str, language: Language) -> str:

@@ -19,7 +19,7 @@ from agent.evidence.records import forecast_in_english, hours_text, with_days_as
 from agent.evidence.types import Anchor, Distance, Place, PlaceKind, Route, Source, Weather
 from agent.evidence.zones import CHINA, day_there, zone_named
 from agent.state import Turn
-from agent.texts import OF_ANSWERS, Language, is_chinese
+from agent.texts import OF_ANSWERS, Language, is_chinese, reads_han
 
 _NO_KINDS = set[PlaceKind | None]()
 _BESIDE: frozenset[PlaceKind | None] = frozenset({"parking", "station"})
@@ -45,7 +45,9 @@ async def places_as_shown(
     in_order = with_pin_numbers(_with_mentions(places, used, text, first), written)
     if not in_order or is_chinese(language):
         return in_order
-    sounded = await asyncio.to_thread(with_pinyin, in_order, known)
+    sounded = in_order
+    if not reads_han(language):
+        sounded = await asyncio.to_thread(with_pinyin, in_order, known)
     if language not in OF_ANSWERS:
         return sounded
     return [Place(**{**p, "hours": h}) if (h := hours_text(p, language)) else p for p in sounded]
@@ -79,7 +81,7 @@ async def readable(
 
     That is its English name, where it is one of the `known` places, or its sound.
     """
-    if not anchor or is_chinese(language):
+    if not anchor or reads_han(language):
         return anchor
     names = [anchor["name"], anchor.get("district", "")]
     name, district = await asyncio.to_thread(lambda: [*map(district_in_english, names)])
