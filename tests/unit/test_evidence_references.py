@@ -205,6 +205,7 @@ def test_text_about_sources_is_no_list_of_them(text: str, size: int) -> None:
 LISTED = [
     source("w0-0", "http://www.upmc.fr/marie_curie.html", "Marie Curie - Physics - 1903"),
     source("w0-1", "https://lifesciencehistory.com/x", "Vanity Fair, 1904"),
+    source("w0-2", "https://hel.fi/x", "Children’s Town"),
     Source(**{**source("a0-0", "https://uri.amap.com/x", "上影"), "kind": "place"}),
     Source(**{**source("a0-1", "https://uri.amap.com/y", "万达"), "kind": "place"}),
 ]

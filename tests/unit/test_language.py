@@ -28,6 +28,7 @@ def test_no_piece_is_longer_than_the_bound_and_nothing_is_lost(text: str) -> Non
 
 def test_width_script_and_case_are_no_difference() -> None:
     assert fold("臺灣門票３０元 ABC") == fold("台湾门票30元 abc")
+    assert fold("Children’s “Town” «Ost» ‚West‘") == fold('Children\'s "Town" "Ost" \'West\'')
     assert words("國立故宮博物院") == words("国立故宫博物院")
 
 

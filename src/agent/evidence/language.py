@@ -55,7 +55,7 @@ class _Folding(dict[int, str]):
             self.clear()
         char = chr(code)
         stays = char == "，" or unicodedata.category(char) == "No"
-        folded = char if stays else unicodedata.normalize("NFKC", char)
+        folded = _QUOTES.get(char) or (char if stays else unicodedata.normalize("NFKC", char))
         if "\u4e00" <= folded <= "\u9fff":
             folded = _SIMPLIFIED(folded)
             if not _is_simplified(folded):
@@ -76,20 +76,19 @@ _SIMPLIFIED: Callable[[str], str] = OpenCC("t2s").convert
 _OF_JAPANESE: Callable[[str], str] = OpenCC("jp2t").convert
 """Read with the package, in some milliseconds: an async node must not read files."""
 
+_QUOTES = {**dict.fromkeys("‘’‚‛ʼ‹›", "'"), **dict.fromkeys("“”„‟«»", '"')}
 _FOLDED_AT_MOST = 32_768
 _FOLDED = _Folding()
 
 _CLOSING = r"[”’\"'」』）)】\]*_`]*"
 _END = re.compile(rf"[。！？!?…]+{_CLOSING}|\.+{_CLOSING}(?=[\s\0]|$)")
 _SHORTENED = re.compile(
-    r"(?:\b(?:mr|mrs|ms|dr|prof|st|nos?|vs|etc|e\.g|i\.e|approx|ca|figs?|vols?|inv|pp|tel|incl|viz|jr|sr|inc|ltd|co|a\.m|p\.m|al"
-    r"|cf|op|dept|gen|gov|sen|rep|lt|col|capt|rev|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|u\.s|mt"
-    r"|abs|nr|ziff|buchst|rn|vgl|bzw|ggf|núm)"
+    r"(?:\b(?:mr|mrs|ms|dr|prof|st|vs|e\.g|i\.e|jr|sr|inc|ltd|co|a\.m|p\.m|al|gen|gov|sen|rep|lt"
+    r"|col|capt|rev|u\.s|mt|in[ck]l|tel|rn|vgl|bzw|ggf)"
     r"|\b[a-z]|^\s{0,12}\d{1,3})\Z",
     re.IGNORECASE,
 )
-_NUMBERED = re.compile(r"\b(?:art|arts|kap|bd|tab|abb|lit|par|sec|ch|pág|cap)\Z", re.IGNORECASE)
-"""What is short for a part of a law or a book before its number; else it may be a word."""
+"""What is short before a capital: before anything else a full stop ends nothing."""
 _LONGEST_SHORTENED = 16
 _ORDINAL = re.compile(r"(?<![\w.])(?:\d{1,4}|[IVXL]{1,6})\Z")
 _COUNTED = re.compile(
@@ -132,12 +131,7 @@ def _spans(line: str) -> Iterator[tuple[int, int]]:
     begin = 0
     for match in _END.finditer(line):
         before = line[max(begin, match.start() - _LONGEST_SHORTENED) : match.start()]
-        ends_unit = _UNIT.search(before) and _CAPITAL.match(line, match.end())
-        is_numbered = line[match.end() : match.end() + 2].strip()[:1].isdigit()
-        is_short = (is_numbered and _NUMBERED.search(before)) or (
-            _SHORTENED.search(before) and not ends_unit
-        )
-        if match[0][0] == "." and (is_short or _is_ordinal(before, line, match)):
+        if match[0][0] in ".…" and (_is_aside(line, begin, match) or _goes_on(before, line, match)):
             continue
         if match[0].startswith(("…", "...")) and before.endswith(_OMITS):
             continue
@@ -156,12 +150,32 @@ _OMITS = tuple(" \t([{（「『")
 """Before dots that stand for words left out: SELECT … FROM, f(…)."""
 
 
-def _is_ordinal(before: str, line: str, end: re.Match[str]) -> bool:
-    """Return True for the point of "bis 31. August": no sentence ends there."""
-    if end[0] != "." or not _ORDINAL.search(before):
+def _is_aside(line: str, begin: int, stop: re.Match[str]) -> bool:
+    """Return whether a full stop closes a bracket that the sentence does not begin with."""
+    begins = line[begin : begin + _LONGEST_SHORTENED].lstrip()[:1]
+    closes = ")" in stop[0] or "）" in stop[0]
+    return closes and begins not in tuple(_OPENS) and any(
+        line.rfind(sign, begin, stop.start()) >= 0 for sign in _OPENS
+    )  # fmt: skip
+
+
+_OPENS = "(（"
+
+
+def _goes_on(before: str, line: str, stop: re.Match[str]) -> bool:
+    """Return whether a sentence goes on behind a full stop: "3 min. from", "no. 3", "31. August".
+
+    It does before a small letter and a number, and behind what is short.
+    """
+    behind = line[stop.end() : stop.end() + _LONGEST_SHORTENED].lstrip()
+    word = behind.lstrip(_OPENS)
+    if word[:1].islower() or word.lstrip("€$£¥")[:1].isdigit():
+        return True
+    if stop[0][0] != ".":
         return False
-    behind = line[end.end() : end.end() + _LONGEST_SHORTENED].lstrip()
-    return behind[:1].islower() or _COUNTED.match(behind) is not None
+    ends_unit = _UNIT.search(before) and _CAPITAL.match(line, stop.end())
+    is_counted = _ORDINAL.search(before) and _COUNTED.match(behind)
+    return bool(is_counted or (_SHORTENED.search(before) and not ends_unit))
 
 
 def _pieces(line: str, begin: int, end: int) -> Iterator[tuple[int, int]]:

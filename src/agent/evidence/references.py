@@ -176,9 +176,8 @@ _BETWEEN_MARKS = " \t、，,；;。.()（）*_"
 _MAPS = (
     "高德地图", "高德", "amap", "google", "维基百科", "wikipedia", "openstreetmap", "open-meteo",
 )  # fmt: skip
-_SITE_BEHIND = re.compile(
-    r".{1,90}?(?:[,，:：|·]\s*|\s[-–—]\s|\s?[(（])\s*([^\s()（）,，]{3,60})[)）]?\s*"
-)
+_BESIDE_SITE = re.compile(r"[,，:：|·]|\s[-–—]\s|[(（]")
+"""What stands between a site and what it calls its page, in either order."""
 _MAX_HEADING, _MAX_ENTRY = 300, 90
 
 
@@ -357,14 +356,20 @@ def _is_entry(line: str) -> bool:
     if not line.strip():
         return True
     told = _BULLET.sub("", line, count=1)
-    behind = _SITE_BEHIND.fullmatch(told) if told != line else None
-    if _FOOTNOTE.match(line) or _names_only_sites(behind[1] if behind else told):
+    if _FOOTNOTE.match(line) or _names_only_sites(told) or (told != line and _has_site(told)):
         return True
     title = _ENTRY_MARK.sub("", _ENTRY_NUMBER.sub("", line)).strip()
     is_short = len(title) <= _MAX_ENTRY and title[-1:] not in tuple("。！？!?.")
     only_marks = not title.strip(_BETWEEN_MARKS)
     is_reference = _ENTRY_NUMBER.match(line) and _ENDS_IN_URL.search(line)
     return bool(is_short or only_marks or is_reference) and title != line.strip()
+
+
+def _has_site(told: str) -> bool:
+    """Return whether an item is a site and its page's title, whichever comes first."""
+    parts = [part.strip(" \n)）") for part in _BESIDE_SITE.split(told)]
+    is_short = len(told.strip()) <= _MAX_ENTRY and told.rstrip()[-1:] not in tuple("。！？!?.")
+    return is_short and any(site and _names_only_sites(site) for site in (parts[0], parts[-1]))
 
 
 def _target_url(target: str | None) -> str:
