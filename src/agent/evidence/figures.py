@@ -6,48 +6,43 @@ no fact.
 """
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, product, starmap
 
 from agent.core.processor import breathe
+from agent.core.strings import has_han
 from agent.evidence.language import KEPT_SENTENCES, SENTENCE, with_places
 from agent.evidence.numerals import Digits, in_digits
-from agent.evidence.units import FOREIGN_MONTHS, MONEY, MONTHS, PREFIXES, SCALES, UNITS
+from agent.evidence.units import CENT, FOREIGN_MONTHS, MONEY, MONTHS, PREFIXES, SCALES, UNITS
+from agent.evidence.written import (
+    ANY_FOREIGN,
+    MONTH,
+    Date,
+    any_of,
+    decimal_sign,
+    read_date,
+    read_day_first,
+    read_time,
+    values_of_amount,
+)
 
-Date = tuple[int | None, int | None, int | None]
-"""Year, month and day; None for what is not said."""
 _TEN, _GREAT, _GROUP = 10, 100, 3
 _COUNTED = ("person", "second", "month", "year")
 """What a small number in words may only count: two people, 三天."""
-_MONTHS_A_YEAR, _DAYS_A_MONTH, _HOUR, _LATE_NOON, _HALF_DAY, _DAY = 12, 31, 60, 240, 720, 1440
+_DAYS_A_MONTH, _HOUR, _LATE_NOON, _HALF_DAY, _DAY = 31, 60, 240, 720, 1440
 
 
-def _any(words: Collection[str]) -> str:
-    """Return a pattern of the words, longest first; one of letters ends where its letters end."""
-    ordered = sorted(words, key=len, reverse=True)
-    letters = [word for word in ordered if word[-1] < "\u2e80" and word[-1].isalpha()]
-    signs = [word for word in ordered if word not in letters]
-    # km² is longer than km, but ° shorter than °C: what goes on with a sign comes first.
-    longer = [word for word in signs if word.startswith(tuple(letters))]
-    said = "|".join(map(re.escape, letters))
-    parts = [*map(re.escape, longer), f"(?:{said})(?![A-Za-zÀ-ɏЀ-ӿ])" if letters else ""]
-    parts += [re.escape(word) for word in signs if word not in longer]
-    return "|".join(filter(None, parts))
-
-
-_MONTH = "(?:" + "".join(rf"{m[:3]}\b\.?|{m}\b|" for m in MONTHS if m[3:]) + r"May\b|Sept\b\.?)"
-_ANY_FOREIGN = _any(list(FOREIGN_MONTHS))
 _TIMES = (
     r"倍|x(?![A-Za-z]|\ ?\d)|fold(?![A-Za-z])|:1(?!\d|:)"
     r"|times(?=\ (?:as|more|less|fewer|the|that|what|its|[a-z]+er)(?![A-Za-z]))"
 )
 """The words behind a ratio; "3 times" alone only counts how often."""
-_LATIN = _any([word for word in (*UNITS, *SCALES) if word[0] < "\u3000"])
-_LATIN_SCALES = _any([word for word in SCALES if word.isascii() and len(word) > 3])
-_CYRILLIC = _any([word for word in (*UNITS, *SCALES) if "Ѐ" <= word[0] <= "ӿ"])
+_LATIN = any_of([word for word in (*UNITS, *SCALES) if word[0] < "\u3000"])
+_LATIN_SCALES = any_of([word for word in SCALES if word.isascii() and len(word) > 3])
+_CYRILLIC = any_of([word for word in (*UNITS, *SCALES) if "Ѐ" <= word[0] <= "ӿ"])
 _FOREIGN = r"(?:[Kk]ilo|kiló|chilo)?(?:[Mm]etern?|mètres|metros|metri)|[Ee]uros?|Einwohner"
 _POINTS = r"\d{1,3}(?:\.\d{3}){1,9},\d\d?(?!\d)|\d{1,3}(?:\.\d{3}){2,9}(?![\d.])"
 _POINTS += rf"|\d{{1,3}}\.\d{{3}}(?=\ (?:{_FOREIGN})\b|\ ?€(?!/(?!\d)))"
@@ -72,27 +67,27 @@ _LONGEST_MINUS = 9
 _INCH = UNITS["inch"][1]
 _FIGURE = re.compile(
     rf"""(?=[\d.{_FIRST}])(?<![A-Za-z0-9_.])(?<![A-Za-z]-)(?<!第)(?<!第\ )(?:
-    (?P<iso>\d{{4}}([-/.])\d{{1,2}}\2\d{{1,2}}(?!\d)|\d{{4}}-(?i:{_MONTH})-\d{{1,2}}(?!\d))
+    (?P<iso>\d{{4}}([-/.])\d{{1,2}}\2\d{{1,2}}(?!\d)|\d{{4}}-(?i:{MONTH})-\d{{1,2}}(?!\d))
     |(?P<dayfirst>\d{{1,2}}([-/.])\d{{1,2}}\4[12]\d{{3}}(?!\.?\d))
     |(?P<monthyear>(?:0?[1-9]|1[0-2])/(?:19|20)\d\d(?![\d/]))
     |(?P<han>[12]\d{{3}}\ ?年(?:\ ?\d{{1,2}}\ ?月(?:\ ?\d{{1,2}}\ ?[日号]?)?)?
         |\d{{1,2}}\ ?月(?:\ ?\d{{1,2}}\ ?[日号])?
         |(?<!提前)(?<!提前\ )(?<!为期)(?<!连续)\d{{1,2}}\ ?日(?!内|游|以内|之内))
-    |(?P<named>{_MONTH}[\ ]?\d{{1,2}}(?:st|nd|rd|th)?(?:,?\ [12]\d{{3}})?(?!\d|:)
-        |\d{{1,2}}(?:st|nd|rd|th|\.)?\ (?:of\ )?{_MONTH}(?![a-z])(?:,?\ [12]\d{{3}}(?!\d))?
-        |{_MONTH}\ [12]\d{{3}}(?!\d))
-    |(?P<foreign>\d{{1,2}}[.º]?\ (?:de\ )?(?:{_ANY_FOREIGN})(?:\ (?:del?\ )?[12]\d{{3}}(?!\d))?
-        |(?:{_ANY_FOREIGN})\ (?:del?\ )?[12]\d{{3}}(?!\d))
+    |(?P<named>{MONTH}[\ ]?\d{{1,2}}(?:st|nd|rd|th)?(?:,?\ [12]\d{{3}})?(?!\d|:)
+        |\d{{1,2}}(?:st|nd|rd|th|\.)?\ (?:of\ )?{MONTH}(?![a-z])(?:,?\ [12]\d{{3}}(?!\d))?
+        |{MONTH}\ [12]\d{{3}}(?!\d))
+    |(?P<foreign>\d{{1,2}}[.º]?\ (?:de\ )?(?:{ANY_FOREIGN})(?:\ (?:del?\ )?[12]\d{{3}}(?!\d))?
+        |(?:{ANY_FOREIGN})\ (?:del?\ )?[12]\d{{3}}(?!\d))
     |(?P<clock>\d{{1,2}}:\d{{2}}(?::\d\d)?(?!\d)(?:\ ?[AaPp]\.?\ ?[Mm]\b)?
         |\d{{1,2}}\ ?(?:点|[时時시](?![间間간代期候]))
             (?:[13]刻|半|整|钟|\ ?\d{{1,2}}\ ?[分분]?)?(?!\d)
         |\d{{1,2}}\ ?[AaPp]\.?[Mm]\b)
     |(?P<feet>\d{{1,2}})\ ?(?:ft|feet|foot|['′])\ ?(?P<inches>\d{{1,2}})\ ?(?:in(?:ches|ch)?\b|["″])
     |(?P<below>\d{{1,5}})分之(?P<over>\d+(?:\.\d+)?)
-    |(?:(?P<prefix>{_any(list(PREFIXES))})\ ?(?P<minus>[-−])?)?(?P<amount>{_AMOUNT})
-        (?:\ ?[余多来]?(?P<scale>{_any(list(SCALES))}|(?(prefix)m(?![A-Za-z])|(?!))))?
+    |(?:(?P<prefix>{any_of(list(PREFIXES))})\ ?(?P<minus>[-−])?)?(?P<amount>{_AMOUNT})
+        (?:\ ?[余多来]?(?P<scale>{any_of(list(SCALES))}|(?(prefix)m(?![A-Za-z])|(?!))))?
         (?:[\ -]?(?:余|多)?个?(?:st|nd|rd|th)?[\ -]?
-            (?:(?!{_CODE}\d|[$¥€£]\ ?\d)(?P<unit>{_any(list(UNITS))})(?P<half>半)?
+            (?:(?!{_CODE}\d|[$¥€£]\ ?\d)(?P<unit>{any_of(list(UNITS))})(?P<half>半)?
             |(?P<times>{_TIMES})))?
         (?:\ (?P<after>{_LATIN_SCALES}))?
     )""",
@@ -101,18 +96,18 @@ _FIGURE = re.compile(
 _DOT_TIME = r"(?:[01]?\d|2[0-4])\.[0-5]\d(?![\d.,:])"
 _DOT_QUARTER = r"(?:[01]?\d|2[0-4])\.(?:00|15|30|45)(?![\d.,:]\d)"
 _DOTTED = re.compile(
-    rf"""(?<![\d.,:])(?:(?P<money>{_any(list(PREFIXES))})\ ?)?(?:
+    rf"""(?<![\d.,:])(?:(?P<money>{any_of(list(PREFIXES))})\ ?)?(?:
     \b(?:klo|kello|kl\.?|pukul|jam)\ ?{_DOT_TIME}(?:\ ?[-–—]\ ?{_DOT_TIME})?
     |{_DOT_TIME}(?=\ ?(?:[-–—]|bis|und)\ ?\d{{1,2}}:\d\d(?!\d))
-    |{_DOT_QUARTER}\ ?[-–—]\ ?{_DOT_QUARTER}(?!\ ?(?:{_any([*UNITS, *SCALES, *PREFIXES])}|[x×%‰]))
+    |{_DOT_QUARTER}\ ?[-–—]\ ?{_DOT_QUARTER}(?!\ ?(?:{any_of([*UNITS, *SCALES, *PREFIXES])}|[x×%‰]))
     )""",
     re.VERBOSE | re.IGNORECASE,
 )
 """Times as Finns, Danes, Germans and Indonesians write them; a price is not one: 24.00 €."""
 _PER = re.compile(
-    rf"""\ ?(?:/|每|(?:per|an?)\ )\ ?(?P<unit>{_any(list(UNITS))})
+    rf"""\ ?(?:/|每|(?:per|an?)\ )\ ?(?P<unit>{any_of(list(UNITS))})
     |\ per\ (?P<amount>\d[\d,]*(?:\.\d+)?)(?![\d%])
-    |\ per\ (?P<scale>{_any(list(SCALES))})""",
+    |\ per\ (?P<scale>{any_of(list(SCALES))})""",
     re.VERBOSE,
 )
 _NOT_SHARES = re.compile(r"[人年员立功都交为本品长就绩分熟]|吨")
@@ -143,6 +138,8 @@ class Figure:
     ambiguous: bool = False
     """Nothing says in which half of the day the time is: twelve hours later may be meant."""
     value: Decimal = Decimal(0)
+    second: Decimal | None = None
+    """What else the number may be, where nothing tells what its separator is: 1.689 and 1,689."""
     scale: Decimal = Decimal(1)
     factor: Decimal = Decimal(1)
     """How many of the base of its kind the unit is; the scale has it too."""
@@ -159,6 +156,13 @@ class Figure:
             return ()
         later = ((self.clock + _HALF_DAY) % _DAY,) if self.ambiguous else ()
         return (self.clock, *later)
+
+    @property
+    def readings(self) -> "tuple[Figure, ...]":
+        """Return the figure in each of the ways in which it can be read."""
+        if self.second is None:
+            return (self,)
+        return replace(self, second=None), replace(self, value=self.second, second=None)
 
     @property
     def amount(self) -> Decimal:
@@ -193,7 +197,7 @@ def _has_digits(text: str, count: int) -> bool:
 def distinct(found: Iterable[Figure]) -> list[Figure]:
     """Return figures without those that mean what one before them means."""
     meanings = {
-        (f.date, f.clock, f.ambiguous, f.value, f.scale, f.kind, f.per): f
+        (f.date, f.clock, f.ambiguous, f.value, f.second, f.scale, f.kind, f.per): f
         for f in reversed([*found])
     }
     return [*reversed(meanings.values())]
@@ -211,10 +215,13 @@ def _figures(text: str) -> list[Figure]:
     digits = in_digits(plain, places)
     if not _DIGIT.search(digits.text):
         return []
-    matches = _FIGURE.finditer(_DOTTED.sub(_with_colons, digits.text))
-    read = [figure for match in matches if (figure := _read(match, digits, text))]
+    matches = [*_FIGURE.finditer(_DOTTED.sub(_with_colons, digits.text))]
+    amounts = [(m["amount"], bool(m["unit"] or m["prefix"])) for m in matches if m["amount"]]
+    sign = decimal_sign(amounts) or "." * has_han(text)
+    read = [figure for match in matches if (figure := _read(match, digits, text, sign))]
     read = _by_the_head(read, text)
     _share_units(read, text)
+    read = _of_their_currency(read)
     return _together(_in_their_halves(read, text), text)
 
 
@@ -253,6 +260,13 @@ def _by_the_head(read: Sequence[Figure], text: str) -> list[Figure]:
 _PERSON = ("person", Decimal(1))
 
 
+def _of_their_currency(read: list[Figure]) -> list[Figure]:
+    """Return the figures, cents as those of the one currency that stands beside them."""
+    money = {figure.kind for figure in read if figure.is_money} - {CENT}
+    [kind] = money if len(money) == 1 else {CENT}
+    return [replace(one, kind=kind) if one.kind == CENT else one for one in read]
+
+
 def _share_units(read: list[Figure], text: str) -> None:
     """Give both ends of a range or list the unit that only one of them has."""
     for i in range(len(read) - 1, 0, -1):
@@ -288,6 +302,7 @@ def _together(read: Iterable[Figure], text: str) -> list[Figure]:
                 text=own,
                 end=figure.end,
                 value=whole,
+                second=None,
                 scale=small,
                 factor=small,
                 per=figure.per,
@@ -383,35 +398,37 @@ def _at(figure: Figure, time: int) -> Figure:
     return replace(figure, clock=time, ambiguous=False)
 
 
-def _read(match: re.Match[str], digits: Digits, text: str) -> Figure | None:
+def _read(match: re.Match[str], digits: Digits, text: str, sign: str) -> Figure | None:
     start, end = match.span()
     began, ended = digits.starts[start], digits.ends[end - 1]
     own = text[began:ended]
     if (date := _date_of(match)) is not None:
         return Figure(own, began, ended, date=date)
     if match["clock"]:
-        clock, ambiguous = _time(match["clock"])
+        clock, ambiguous = read_time(match["clock"])
         return Figure(own, began, ended, clock=clock, ambiguous=ambiguous)
     if match["feet"]:
         inches = 12 * Decimal(match["feet"]) + Decimal(match["inches"])
         return Figure(own, began, ended, value=inches, scale=_INCH, factor=_INCH, kind="metre")
     if match["below"]:
         return _share(match, own, began, ended)
-    value = _value(match["amount"], is_pointed=bool(match["points"]))
-    if value is None:
+    values = values_of_amount(match["amount"], sign, is_pointed=bool(match["points"]))
+    if not values:
         return None
-    value += Decimal("0.5") if match["half"] else 0
     minus = _MINUS.search(digits.text, max(0, start - _LONGEST_MINUS - 1), start)
-    kind, magnitude, factor = _unit_of(match, digits.text, value)
+    kind, magnitude, factor = _unit_of(match, digits.text, values[0])
     if minus and minus[0].endswith(" ") and kind in ("second", "person"):
         minus = None  # Something minus two minutes: no time is less than none.
     if minus:
         began = digits.starts[minus.start()]
+    values = [value + Decimal("0.5") if match["half"] else value for value in values]
+    values = [-value if minus or match["minus"] else value for value in values]
     return Figure(
         text[began:ended],
         began,
         ended,
-        value=-value if minus or match["minus"] else value,
+        value=values[0],
+        second=values[-1] if len(values) > 1 else None,
         scale=magnitude * factor,
         factor=factor,
         kind=kind,
@@ -422,9 +439,9 @@ def _read(match: re.Match[str], digits: Digits, text: str) -> Figure | None:
 
 def _date_of(match: re.Match[str]) -> Date | None:
     if written := match["iso"] or match["han"] or match["named"] or match["foreign"]:
-        return _date(written)
+        return read_date(written)
     if written := match["dayfirst"]:
-        return _day_first(written)
+        return read_day_first(written)
     if written := match["monthyear"]:
         month, year = written.split("/")
         return int(year), int(month), None
@@ -458,22 +475,6 @@ def _unit_of(
     return kind, scale * SCALES.get(match["after"] or "", Decimal(1)), factor
 
 
-def _value(written: str, *, is_pointed: bool) -> Decimal | None:
-    """Return the value of an amount: 1,234, 1.234 with points for groups, 1 1/2."""
-    if "/" in written or "⁄" in written:
-        whole, _, part = written.rpartition(" ")
-        over, below = re.split("[/⁄]", part)
-        return Decimal(whole or 0) + Decimal(over) / Decimal(below) if int(below) else None
-    return _number(written.replace(".", "") if is_pointed else written.replace(" ", ""))
-
-
-def _number(written: str) -> Decimal:
-    """Return a number without its groups; a comma before one or two digits is a decimal one."""
-    whole, comma, decimals = written.rpartition(",")
-    is_decimal = comma and len(decimals) < _GROUP and decimals.isdigit()
-    return Decimal(f"{whole}.{decimals}" if is_decimal else written.replace(",", ""))
-
-
 def _per(plain: str, end: int) -> tuple[str, Decimal] | None:
     """Return the unit or the number that a figure ending there is counted by, if it is known."""
     match = _PER.match(plain, end)
@@ -486,63 +487,17 @@ def _per(plain: str, end: int) -> tuple[str, Decimal] | None:
     ]
 
 
-def _date(written: str) -> Date:
-    """Return year, month and day; None for what is not said."""
-    numbers = _numbers_in(written)
-    if month := _month_in(written):
-        year = next((number for number in numbers if number > _DAYS_A_MONTH), None)
-        return year, month, next((number for number in numbers if number <= _DAYS_A_MONTH), None)
-    if "月" not in written and "年" not in written and len(numbers) == 1:
-        return None, None, numbers[0]
-    if numbers[0] <= _DAYS_A_MONTH:
-        numbers = [0, *numbers]
-    year, month, day = (*numbers, 0, 0)[:3]
-    return year or None, month or None, day or None
-
-
-def _numbers_in(written: str) -> list[int]:
-    return [int(number) for number in re.findall(r"\d+", written)]
-
-
-def _month_in(written: str) -> int | None:
-    """Return the month that a date names in words."""
-    if foreign := re.search(_ANY_FOREIGN, written):
-        return FOREIGN_MONTHS[foreign[0]]
-    name = re.search(_MONTH, written, re.IGNORECASE)
-    return name and next(i for i, full in enumerate(MONTHS, 1) if full[:3] == name[0][:3].title())
-
-
-def _day_first(written: str) -> Date:
-    """Return the date of 25.03.1940; where 3/4/2007 may be either, the year alone."""
-    first, second, year = _numbers_in(written)
-    if (
-        max(first, second) > _DAYS_A_MONTH
-        or min(first, second) > _MONTHS_A_YEAR
-        or not min(first, second)
-    ):
-        return year, None, None
-    if first > _MONTHS_A_YEAR or "." in written or first == second:
-        return (year, second, first) if second <= _MONTHS_A_YEAR else (year, first, second)
-    return (year, first, second) if second > _MONTHS_A_YEAR else (year, None, None)
-
-
-def _time(written: str) -> tuple[int, bool]:
-    """Return the minutes after midnight, and whether twelve hours later may be meant."""
-    hour, *rest = _numbers_in(written)
-    minutes = hour * _HOUR + (30 if "半" in written else rest[0] if rest else 0)
-    if "刻" in written:
-        minutes += 14 * rest[0]
-    if half := re.search("[AaPp](?=\\.?\\ ?[Mm])", written):
-        return minutes % _HALF_DAY + _HALF_DAY * (half[0] in "Pp"), False
-    return minutes % _DAY, 0 < hour <= 12 and not written.startswith("0")
-
-
 def same(one: Figure, other: Figure) -> bool:
     """Return whether a figure of a sentence may say what a source's says.
 
     It may be rounded, by as much as its last digit shows, and leave out a unit, a year, or what
     it is counted by; a sign, a unit and a half of the day are never left out. A year tells no day.
+    What can be read in two ways says either.
     """
+    return any(starmap(_says_same, product(one.readings, other.readings)))
+
+
+def _says_same(one: Figure, other: Figure) -> bool:
     if one.date or other.date:
         return _same_date(one, other)
     if one.clock is not None or other.clock is not None:
@@ -552,7 +507,9 @@ def same(one: Figure, other: Figure) -> bool:
     if one.per and other.per and one.per != other.per:
         return False
     if one.kind and other.kind:
-        return one.kind == other.kind and _is_rounded(one.amount, other.amount, _half_step(one))
+        is_cents = CENT in (one.kind, other.kind) and one.is_money and other.is_money
+        is_one = is_cents or one.kind == other.kind
+        return is_one and _is_rounded(one.amount, other.amount, _half_step(one))
     if "percent" in (one.kind, other.kind):
         share = Decimal(1) / _GREAT
         a, b = (f.amount * share if f.kind == "percent" else f.amount for f in (one, other))

@@ -45,9 +45,10 @@ def is_ratio(number: Decimal) -> bool:
     return any(abs(ratio - number) <= half for ratio in _RATIOS)
 
 
-MONEY = frozenset(
-    ("yuan", "dollar", "euro", "sterling", "yen", "hong kong dollar", "rupee", "franc", "rouble")
-)
+CENT = "cent"
+"""The kind of a hundredth of a currency that is not named."""
+_CURRENCIES = "yuan dollar euro sterling yen rupee franc rouble"
+MONEY = frozenset([*_CURRENCIES.split(), "hong kong dollar", CENT])
 """The kinds of unit that are currencies."""
 SCALES: dict[str, Decimal] = {
     word: Decimal(10) ** int(zeros)

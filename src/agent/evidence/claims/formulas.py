@@ -11,9 +11,10 @@ from datetime import date
 from decimal import Decimal, InvalidOperation
 from itertools import combinations
 
-from agent.evidence.figures import Date, Figure
+from agent.evidence.figures import Figure
 from agent.evidence.language import with_places
 from agent.evidence.units import is_ratio
+from agent.evidence.written import Date
 
 _LONGEST, _LONGEST_LIST, _DEEPEST, _HOUR, _DAY_SECONDS = 120, 600, 12, 60, 86400
 _WRITTEN = re.compile(r"[\d\s.+\-*/()]+")
@@ -268,7 +269,7 @@ _BEFORE = 14
 def values_of(found: Iterable[Figure]) -> set[Decimal]:
     """Return the numbers that figures may be as terms of a sum: of times hours and minutes."""
     values = set[Decimal]()
-    for figure in found:
+    for figure in (reading for one in found for reading in one.readings):
         if figure.date:
             values |= {Decimal(part) for part in figure.date if part}
         elif figure.clock is not None:

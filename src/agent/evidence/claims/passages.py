@@ -124,7 +124,7 @@ class _FigureIndex:
                 for key in _keys(figure):
                     self._others.setdefault(key, []).append((place, figure))
                 if figure.date is None and figure.clock is None:
-                    values = {figure.amount, figure.bare}
+                    values = {v for one in figure.readings for v in (one.amount, one.bare)}
                     self._numbers += [(value, place, figure) for value in values]
             self.values |= values_of(passage.figures)
         self._numbers.sort(key=itemgetter(0))
@@ -133,7 +133,8 @@ class _FigureIndex:
         """Return the places of the passages that say the figure."""
         near = [pair for key in _keys(figure) for pair in self._others.get(key, ())]
         if figure.date is None and figure.clock is None:
-            for value in {figure.amount, figure.bare, figure.amount / 100, figure.amount * 100}:
+            said = {v for one in figure.readings for v in (one.amount, one.bare)}
+            for value in {v * share for v in said for share in _SHARES}:
                 low, high = sorted((value * _LOW, value * _HIGH))
                 begin = bisect_left(self._numbers, low, key=itemgetter(0))
                 end = bisect_right(self._numbers, high, key=itemgetter(0))
@@ -142,6 +143,7 @@ class _FigureIndex:
 
 
 _LOW, _HIGH = Decimal("0.9"), Decimal("1.1")
+_SHARES = (1, 100, Decimal("0.01"))
 
 
 def _keys(figure: Figure) -> list[object]:

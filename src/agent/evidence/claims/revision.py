@@ -32,7 +32,8 @@ from agent.evidence.claims.statements import (
     Statement,
     sections,
 )
-from agent.evidence.figures import Date, figures, is_one_day
+from agent.evidence.figures import figures, is_one_day
+from agent.evidence.written import Date
 
 Cite = tuple[int, str]
 """An id that a text cites, with the character before which its number stands."""
