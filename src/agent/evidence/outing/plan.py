@@ -121,15 +121,15 @@ class Aim:
 def plan_day(places: Sequence[Place], aim: Aim, legs: Legs) -> Outing | None:
     """Return the best day over these places; None where no stop fits.
 
-    One stays shorter than usual where that makes room for all that are wanted.
+    One stays shorter than usual where that makes room for all that are wanted, in the order said.
     """
-    best, fewest = None, math.inf
+    best, fewest = None, (math.inf, 0)
     for share in _SHARES if {"stops", "order"} & aim.wish.keys() else _SHARES[:2]:
         planner = _Planner(places, aim, legs, share)
         outing = planner.outing()
-        if outing and (lacking := planner.lacking(outing)) < fewest:
-            best, fewest = outing, lacking
-        if not fewest:
+        if outing and (amiss := (planner.lacking(outing), planner.misplaced)) < fewest:
+            best, fewest = outing, amiss
+        if not any(fewest):
             break
     return best
 
@@ -162,6 +162,8 @@ class _Planner:
         self._sets_out = self._wish.get("sets_out", False) and not self._near
         self._walks_little = self._wish.get("little_walking", False)
         self.left_out: list[LeftOut] = []
+        self.misplaced = 0
+        """Stops of the planned day that come before one of an earlier turn."""
         self._all = places
         close = _without_far(places, self._leave_out)
         possible, self._possible, _ = self._turns_of(close)
@@ -203,6 +205,8 @@ class _Planner:
         if not steps:
             return None
         stops = self._stops(steps)
+        turns = [step.turn for step in steps if step.turn >= 0]
+        self.misplaced = sum(one > other for one, other in pairwise(turns))
         for at, place in enumerate(self.places):
             if all(step.visit != at for step in steps):
                 self._leave_out_of(steps, at, place)
