@@ -244,6 +244,33 @@ def test_a_demand_that_no_record_could_tell_of_any_place_keeps_none_from_those_t
     assert say("constraints.groups.unknown", "en", count=1) in told, "of one it is known"
 
 
+def test_what_is_unknown_of_all_is_told_once_and_leaves_groups_to_what_is_known_of_some() -> None:
+    """Museums that are open on Monday stood under "not known": nobody knew of children's wishes."""
+    demands = Constraints(open_on=[1], suits=["children"])
+    found = [record("A", open_time="周一至周日 09:00-17:00"), record("B")]
+    asked = judged(found, demands, "en")
+    children, hours = (
+        say(f"constraints.{each}.unknown", "en", when="Mon", hours="")
+        for each in ("children", "open_on")
+    )
+    lines = grouped_lines(asked, "en").splitlines()
+    assert lines[0] == say("constraints.groups.of_all", "en", demands=children)
+    assert lines[1] == say("constraints.groups.not_ruled_out", "en", count=1)
+    assert lines[3] == say("constraints.groups.unknown", "en", count=1)
+    assert children not in "\n".join(lines[1:])
+    head, _, *rows_ = place_table(asked, "en").splitlines()
+    assert children in head
+    assert children not in "".join(rows_)
+    assert hours in rows_[1]
+
+
+def test_the_day_of_arrival_is_no_demand_on_a_hotel_s_hours() -> None:
+    hotel = record(category="宾馆酒店", open_time="全天")
+    assert check(hotel, Constraints(open_on=[2]), "zh") == []
+    (late,) = check(hotel, Constraints(open_on=[2], open_at="23:00"), "zh")
+    assert late["constraint"] == "open_at"
+
+
 def test_places_of_a_question_without_demands_are_left_as_they_are() -> None:
     assert judged([record()], {}, "zh") == [record()]
 
@@ -450,7 +477,7 @@ def test_what_no_record_can_tell_is_unknown_and_orders_nothing() -> None:
     }  # fmt: skip
     assert verdict_texts(found[0], "zh") == ["人均未知"]
     (alone,) = judged([record("甲")], {"other": ["安静"]}, "zh")
-    assert "要求" not in place_table([alone], "zh")
+    assert place_table([alone], "zh").splitlines()[-1].endswith(f"| {told} |")
     assert told in place_lines([alone], "zh"), "the writer knows that nobody has checked it"
 
 

@@ -24,7 +24,7 @@ from agent.evidence.kinds import (
 from agent.evidence.names import origin_text
 from agent.evidence.places import is_area
 from agent.evidence.queries import clean_text
-from agent.evidence.records import cost_words, hours_text, kind_text, place_lines
+from agent.evidence.records import cost_words, hours_text, kind_text, place_lines, unknown_to_all
 from agent.evidence.types import Constraints, Distance, Place, PlaceKind, PlaceVerdict, Suits
 from agent.evidence.zones import CHINA, zone_named
 from agent.texts import Language, in_script, say
@@ -231,8 +231,9 @@ def grouped_lines(places: Sequence[Place], language: Language) -> str:
     search asked for is of no use: a street for dinner.
     """
     groups: dict[str, list[Place]] = {}
-    open_to_all, by_kind = _unknown_to_all(places), any(map(_has_kind, places))
+    by_kind = any(map(_has_kind, places))
     places = [each for each in places if not _is_stray(each)] or places
+    open_to_all = unknown_to_all(places)
     bare = [_without_verdicts(place, open_to_all) for place in places]
     for whole, place in zip(places, bare, strict=True):
         is_told = bool(whole.get("verdicts")) and (_has_kind(place) or not by_kind)
@@ -282,16 +283,6 @@ def is_ruled_out(name: str, constraints: Constraints) -> bool:
 def _has_whole(words: str, text: str) -> bool:
     """Return whether words stand in a text, in any case; Latin ones not within another word."""
     return has_words(rf"(?<![^\W_\u2e80-\uffff]){re.escape(words)}(?![^\W_\u2e80-\uffff])", text)
-
-
-def _unknown_to_all(places: Sequence[Place]) -> list[str]:
-    """Return the verdicts on demands of which no record of any place could tell: "quiet"."""
-    soft = [
-        [v["text"] for v in verdicts if v["constraint"] == "other" and not v["field"]]
-        for verdicts in (place.get("verdicts", []) for place in places)
-        if any(v["constraint"] == "other" for v in verdicts)
-    ]
-    return [each for each in soft[0] if all(each in own for own in soft)] if soft else []
 
 
 def _without_verdicts(place: Place, texts: Sequence[str]) -> Place:
@@ -414,6 +405,9 @@ def _open(place: Place, constraints: Constraints, language: Language) -> PlaceVe
     if at and (moment := constraints.get("asked_at")):
         there = datetime.fromtimestamp(moment, zone_named(place.get("zone") or str(CHINA)))
         at, days = f"{there:%H:%M}", [there.isoweekday()]
+    if days and not (at or until) and is_named("hotel", place["category"]):
+        # The day is the one that somebody arrives on.
+        return None
     ruled_out = [] if days else constraints.get("not_on", [])
     if not (at or days or until or ruled_out):
         return None

@@ -184,6 +184,35 @@ def verdicts_told(place: Place) -> list[PlaceVerdict]:
     ]
 
 
+def demand_texts(place: Place, places: Sequence[Place], language: Language) -> list[str]:
+    """Return what a table of `places` says of one's demands: what was asked for, known or not.
+
+    What is unknown of all of them stands in the column's head, as `unknown_to_all` has it.
+    """
+    told, of_all = verdicts_told(place), unknown_to_all(places)
+    asked = [v for v in place.get("verdicts", []) if v in told or v["constraint"] == "other"]
+    return _verdict_texts([v for v in asked if v["text"] not in of_all], language)
+
+
+def unknown_to_all(places: Sequence[Place]) -> list[str]:
+    """Return the verdicts on demands of which no record of several places could tell: "quiet".
+
+    Where places of several kinds were looked for, it is all of those that the demand was put to.
+    """
+    every = [place.get("verdicts", []) for place in places]
+    unknown = {v["text"]: v["constraint"] for own in every for v in own
+               if v["verdict"] == "unknown"}  # fmt: skip
+    asked = {
+        text: [own for own in every if any(v["constraint"] == constraint for v in own)]
+        for text, constraint in unknown.items()
+    }
+    return [
+        text
+        for text, owns in asked.items()
+        if len(owns) > 1 and all(any(v["text"] == text for v in own) for own in owns)
+    ]
+
+
 def _is_news(verdict: PlaceVerdict) -> bool:
     """Return whether a verdict says more than the place's kind, which stands in its line."""
     return (verdict["constraint"], verdict["verdict"]) != ("kind", "satisfied")

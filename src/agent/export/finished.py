@@ -10,12 +10,13 @@ from agent.core.strings import is_wide
 from agent.evidence.names import map_name, origins_of
 from agent.evidence.records import (
     cost_text,
+    demand_texts,
     distance_texts,
     hours_text,
     maps_of,
     owners,
     time_there,
-    verdict_texts,
+    unknown_to_all,
 )
 from agent.evidence.types import Outing, Place, Route, Source
 from agent.texts import Language, say
@@ -175,15 +176,23 @@ def rating(place: Place) -> str:
 def place_columns(places: Sequence[Place]) -> list[str]:
     """Return the keys of a table of places; price and demands stand there where one has any."""
     price = ["price"] if any(place["cost"] is not None for place in places) else []
-    demands = ["demands"] if any(verdict_texts(place, "en") for place in places) else []
+    told = unknown_to_all(places) or any(demand_texts(place, places, "en") for place in places)
+    demands = ["demands"] if told else []
     return ["name", "distance", "rating", *price, "hours", "address", *demands]
 
 
 def column_title(key: str, places: Sequence[Place], language: Language) -> str:
-    """Return the head of a column; that of distances says from where, where all are from there."""
+    """Return the head of a column; what holds for all places, it says once.
+
+    That is from where all distances are, and what is known of none.
+    """
     if key == "distance" and (origin := _only_origin(places, language)):
         return say("export.distance_from", language, origin=origin)
-    return say(f"export.{key}", language)
+    head = say(f"export.{key}", language)
+    if key == "demands" and (of_all := unknown_to_all(places)):
+        told = say("punctuation.comma", language).join(of_all)
+        head += say("punctuation.brackets", language, text=told)
+    return head
 
 
 def place_cell(key: str, place: Place, places: Sequence[Place], language: Language) -> str:
@@ -194,7 +203,7 @@ def place_cell(key: str, place: Place, places: Sequence[Place], language: Langua
             far if _only_origin(places, language) else " · ".join(distance_texts(place, language))
         )
     if key == "demands":
-        return " · ".join(verdict_texts(place, language))
+        return " · ".join(demand_texts(place, places, language))
     cells: Mapping[str, Callable[[], str]] = {
         "name": lambda: " · ".join(dict.fromkeys((map_name(place, language), place["name"]))),
         "rating": lambda: rating(place),
