@@ -264,6 +264,23 @@ def test_what_is_unknown_of_all_is_told_once_and_leaves_groups_to_what_is_known_
     assert hours in rows_[1]
 
 
+def test_rows_stand_by_how_far_they_are_within_their_group_and_their_search() -> None:
+    def at(name: str, metres: int | None, source: str, hours: str = "全天") -> Place:
+        far = {"distance_m": metres, "distance_from": "Station", "open_time": hours}
+        return record(name, source=source, **far)
+
+    found = [at("B", 480, "a0-0"), at("P", 90, "a1-0"), at("?", 20, "a0-3", ""),
+             at("A", 329, "a0-1"), at("C", None, "a0-2")]  # fmt: skip
+
+    def names(lines: str) -> list[str]:
+        rows_ = (line.split("] ") for line in lines.splitlines() if "] " in line)
+        return [row[1].partition(" | ")[0] for row in rows_]
+
+    assert names(grouped_lines(found, "en")) == ["?", "A", "B", "C", "P"]
+    asked = judged(found, {"open_on": [1]}, "en")
+    assert names(grouped_lines(asked, "en")) == ["A", "B", "C", "P", "?"]
+
+
 def test_the_day_of_arrival_is_no_demand_on_a_hotel_s_hours() -> None:
     hotel = record(category="宾馆酒店", open_time="全天")
     assert check(hotel, Constraints(open_on=[2]), "zh") == []

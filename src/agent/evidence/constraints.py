@@ -6,6 +6,7 @@ Nothing is guessed: a field that is empty or cannot be read gives `unknown`.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from math import inf
 from typing import Any, cast, get_args
 
 from agent.core.strings import without_accents
@@ -234,6 +235,7 @@ def grouped_lines(places: Sequence[Place], language: Language) -> str:
     by_kind = any(map(_has_kind, places))
     places = [each for each in places if not _is_stray(each)] or places
     open_to_all = unknown_to_all(places)
+    places = _nearest_first_of_each_search(places)
     bare = [_without_verdicts(place, open_to_all) for place in places]
     for whole, place in zip(places, bare, strict=True):
         is_told = bool(whole.get("verdicts")) and (_has_kind(place) or not by_kind)
@@ -247,6 +249,17 @@ def grouped_lines(places: Sequence[Place], language: Language) -> str:
         lines.append(say(f"constraints.groups.{key}", language, count=len(groups[name])))
         lines.append(place_lines(groups[name], language, places))
     return "\n".join(lines)
+
+
+def _nearest_first_of_each_search(places: Sequence[Place]) -> list[Place]:
+    """Return places search by search, each by how far they are from where it was made."""
+    searches = [(place["source"].partition("-")[0], place["distance_from"]) for place in places]
+
+    def order(at: int) -> tuple[int, float]:
+        metres = places[at]["distance_m"]
+        return searches.index(searches[at]), inf if metres is None else metres
+
+    return [places[at] for at in sorted(range(len(places)), key=order)]
 
 
 def _has_kind(place: Place) -> bool:
