@@ -516,7 +516,7 @@ class WrittenQuery(BaseModel):
 class PlannedConstraints(BaseModel):
     """The demands of the question on a place, without what it does not demand."""
 
-    max_cost: float | None = Field(None, description="Yuan a person")
+    max_cost: float | None = Field(None, description="Yuan a person, or a room's night")
     min_cost: float | None = None
     total_cost: float | None = None
     people: int | None = None

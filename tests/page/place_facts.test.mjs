@@ -36,7 +36,7 @@ test("what is not known is left out of the line", () => {
   assert.deepEqual(shortFacts({ distance_m: null, rating: null, cost: null }, "zh"), []);
   assert.equal(rating({ rating: 5 }), "5");
   assert.equal(cost({ cost: 12.5 }, "en"), "¥12.5 a head");
-  assert.equal(cost({ cost: 300, per_head: false }, "en"), "¥300");
+  assert.equal(cost({ cost: 300, per_head: false }, "en"), "¥300 (per what: not on the map)");
   assert.equal(cost({ cost: 300, per_head: false, per_night: true }, "en"), "¥300 a night");
   assert.equal(cost({ cost: 0, per_head: false }, "zh"), "免费");
 });

@@ -13,7 +13,7 @@ from agent.evidence.constraints import (
 from agent.evidence.geo import distance_text
 from agent.evidence.hours import all_year, weekly_hours
 from agent.evidence.kinds import is_of_no_kind_searched
-from agent.evidence.records import place_lines, verdict_texts
+from agent.evidence.records import cost_text, place_lines, verdict_texts
 from agent.evidence.types import Constraints, Distance, Place
 from agent.export.markdown import place_table
 from agent.server.mcp_tools import AnswerPlace
@@ -66,6 +66,20 @@ def test_a_price_of_which_nobody_knows_what_it_is_for_is_not_multiplied() -> Non
     assert (
         outcome(Constraints(total_cost=100, people=1), cost=90.0, per_head=False)[0] == "satisfied"
     )
+
+
+def test_a_room_that_costs_more_a_night_than_all_may_cost_is_too_dear() -> None:
+    """Two with 800 in all were told of a room at 2600 a night that it may fit."""
+    room = {"per_head": False, "per_night": True, "category": "宾馆酒店"}
+    for demand in (Constraints(total_cost=800, people=2), Constraints(total_cost=800)):
+        [dear] = check(record(cost=2600.0, **room), demand, "en")
+        [fits] = check(record(cost=700.0, **room), demand, "en")
+        assert (dear["verdict"], fits["verdict"]) == ("violated", "satisfied")
+        assert dear["text"] == "¥2600 a night, over ¥800"
+        assert fits["text"] == "¥700 a night, within ¥800"
+    four = Constraints(total_cost=800, people=4)
+    assert outcome(four, cost=700.0, **room)[0] == "unknown"
+    assert outcome(four, cost=900.0, **room)[0] == "violated"
 
 
 def test_what_an_area_is_near_to_says_which_demand_is_open() -> None:
@@ -549,3 +563,10 @@ def test_what_is_only_beside_what_was_asked_for_stands_behind_it() -> None:
     mall = record("M", category="购物中心", keywords=["商场"])
     order = judged([park, mall], {"kind": "mall", "suits": ["children"]}, "zh")
     assert [each["name"] for each in order] == ["M", "P"]
+
+
+def test_a_price_of_which_the_map_does_not_tell_what_it_is_per_says_so() -> None:
+    """A bare ¥10 of a car park was told as ten an hour."""
+    park = record(cost=10.0, per_head=False, category="停车场")
+    assert cost_text(park, "en") == "¥10 (per what: not on the map)"
+    assert cost_text(record(cost=700.0, per_head=False, per_night=True), "en") == "¥700 a night"

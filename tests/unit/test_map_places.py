@@ -103,7 +103,7 @@ def test_unknown_facts_are_none() -> None:
     [
         ("餐饮服务;中餐厅;中餐厅", "¥300 a head"),
         ("住宿服务;宾馆酒店;三星级宾馆", "¥300 a night"),
-        ("购物服务;专卖店;玩具店", "¥300"),
+        ("购物服务;专卖店;玩具店", "¥300 (per what: not on the map)"),
     ],
 )
 def test_a_price_says_what_it_is_per_where_the_kind_of_place_does(kind: str, told: str) -> None:

@@ -308,27 +308,35 @@ def _rank(place: Place) -> int:
     return max((_GROUPS.index(each["verdict"]) for each in verdicts), default=0)
 
 
+_IN_A_ROOM = 2
+
+
 def _costs(place: Place, constraints: Constraints, language: Language) -> Iterator[PlaceVerdict]:
     """Yield a verdict for each demand on the price a person; without a price it is unknown."""
     cost, people = place["cost"], constraints.get("people", 1)
-    total = constraints.get("total_cost")
+    total, limit = constraints.get("total_cost"), constraints.get("max_cost")
+    is_each, is_room = place.get("per_head", True), place.get("per_night", False)
+    paid = (cost or 0) * (people if is_each else 1)
+    told = is_room or any(is_named(kind, place["category"]) for kind in ("hotel", "parking"))
+    open_demands = set[str]()
     # For how many a sum has to do, nobody said: it only rules out what is dearer for one.
-    is_open = "people" not in constraints and (cost or 0) <= (total or 0)
-    open_demands = {"total_cost"} if is_open and cost else set[str]()
-    told = any(is_named(kind, place["category"]) for kind in ("hotel", "parking"))
-    if not place.get("per_head", True) and people > 1:
+    if "people" not in constraints and not is_room and cost and cost <= (total or 0):
         open_demands |= {"total_cost"}
-    if not (place.get("per_head", True) or told):
+    # More than sleep in one room need more of them; a room that is dearer than all is too dear.
+    is_dear = told and paid > (total or 0)
+    if not (is_each or is_dear) and people > (_IN_A_ROOM if is_room else 1):
+        open_demands |= {"total_cost"}
+    if not (is_each or told):
         # Of a room and of parking the price is asked for; what a shop's ¥300 is for, nobody knows.
-        dear = (cost or 0) > (constraints.get("max_cost") or 0)
+        dear = (cost or 0) > (limit or 0)
         open_demands |= {"max_cost"} if dear else set()
     if "currency" in place:
         # What is demanded is in yuan, and what one is worth today is on no record.
         open_demands |= {"max_cost", "min_cost", "total_cost"}
     demands: tuple[tuple[str, float | None, bool], ...] = (
-        ("max_cost", limit := constraints.get("max_cost"), (cost or 0) <= (limit or 0)),
+        ("max_cost", limit, (cost or 0) <= (limit or 0)),
         ("min_cost", least := constraints.get("min_cost"), (cost or 0) >= (least or 0)),
-        ("total_cost", total, (cost or 0) * people <= (total or 0)),
+        ("total_cost", total, paid <= (total or 0)),
         ("free", 0.0 if constraints.get("free") else None, cost == 0),
     )
     for demand, bound, is_met in demands:
@@ -345,12 +353,13 @@ def _costs(place: Place, constraints: Constraints, language: Language) -> Iterat
             "cost": cost_words(place, language),
             "limit": f"{bound:g}",
             "people": str(people),
-            "sum": f"{(cost or 0) * people:g}",
+            "sum": f"{paid:g}",
         }
-        over = (cost or 0) * (people if demand == "total_cost" else 1)
-        yield _verdict(
-            demand, outcome, "cost", language, **values, **_beyond(over, bound, language)
-        )
+        values |= _beyond(paid if demand == "total_cost" else (cost or 0), bound, language)
+        verdict = _verdict(demand, outcome, "cost", language, **values)
+        if demand == "total_cost" and outcome != "unknown" and cost and not is_each:
+            verdict["text"] = say(f"constraints.max_cost.{outcome}", language, **values)
+        yield verdict
 
 
 def _rating(place: Place, least: float | None, language: Language) -> PlaceVerdict | None:
