@@ -133,6 +133,21 @@ def test_the_text_of_a_page_comes_without_menus_and_its_title_with_it() -> None:
     assert "alert" not in found.text
 
 
+@pytest.mark.parametrize(
+    ("head", "day"),
+    [
+        ("<meta property='article:published_time' content='2025-11-13T08:00:00Z'>", "2025-11-13"),
+        ("<meta itemprop='datePublished' content='2025-11-13'>", "2025-11-13"),
+        ("<meta name='Date' content='2025-11-13 08:00'>", "2025-11-13"),
+        ("<meta name='date' content='last week'>", ""),
+        ("<meta property='article:modified_time' content='2025-11-13'>", ""),
+        ("", ""),
+    ],
+)
+def test_a_page_says_on_which_day_it_was_published(head: str, day: str) -> None:
+    assert html_text(f"<html><head>{head}</head><body>A word.</body></html>").published == day
+
+
 async def test_robots_is_asked_once_and_obeyed_by_name() -> None:
     asked = []
 

@@ -5,7 +5,9 @@ import logging
 import re
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 
 from agent.reading.pdf import BROKEN, open_pdf
@@ -30,6 +32,8 @@ class ExtractedPage:
     partial: bool = False
     failed: str | None = None
     links: dict[str, str] = field(default_factory=dict)
+    published: str = ""
+    """The day, 2025-11-13, where the page says it."""
 
 
 def html_text(markup: str) -> ExtractedPage:
@@ -42,7 +46,8 @@ def html_text(markup: str) -> ExtractedPage:
     if "|" not in text and _with_rows(tree):
         # Of a short page all is taken as it comes, each cell as a line.
         text = _BETWEEN_ROWS.sub("|\n", _main_text(tree))
-    return ExtractedPage(title, _ESCAPED.sub(r"\1", text), links=links)
+    text = _ESCAPED.sub(r"\1", text)
+    return ExtractedPage(title, text, links=links, published=_published(tree))
 
 
 def _html_tree(markup: str) -> Any:
@@ -270,6 +275,24 @@ def _html_title(tree: object) -> str:
         words = " ".join(" ".join(str(part) for part in nodes[:20]).split())
         if words:
             return words[:_TITLE]
+    return ""
+
+
+_DAYS = (
+    "//meta[@property='article:published_time']/@content",
+    "//*[@itemprop='datePublished']/@content",
+    "//*[@itemprop='datePublished']/@datetime",
+    "//meta[translate(@name, 'DATE', 'date')='date' or @name='DC.date.issued']/@content",
+)
+_DAY = len("2025-11-13")
+
+
+def _published(tree: object) -> str:
+    """Return the day on which a page says that it was published."""
+    for path in _DAYS:
+        for told in tree.xpath(path)[:1]:  # type: ignore[attr-defined]
+            with suppress(ValueError):
+                return str(date.fromisoformat(str(told).strip()[:_DAY]))
     return ""
 
 

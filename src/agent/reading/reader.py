@@ -30,6 +30,8 @@ class Article:
     """After redirects."""
     links: dict[str, str] = field(default_factory=dict)
     """The words of each link, under its address in full."""
+    published: str = ""
+    """The day, 2025-11-13, where the page says it."""
 
 
 class Reader:
@@ -61,7 +63,7 @@ class Reader:
         extracted, kind = await self._extractor.extract(page.body, page.content_type)
         article = Article(
             url, extracted.title, extracted.text, extracted.partial, kind, page.final_url,
-            _full_links(extracted.links, page.final_url),
+            _full_links(extracted.links, page.final_url), extracted.published,
         )  # fmt: skip
         return json.dumps(asdict(article), ensure_ascii=False)
 

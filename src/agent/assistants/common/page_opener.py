@@ -71,7 +71,8 @@ class PageOpener:
         page = self._read[key]
         # Google names a page by its site alone.
         title = page.title if page.title and is_domain(hit.title) else hit.title
-        return replace(hit, title=title, url=page.url, text=page.text)
+        return replace(hit, title=title, url=page.url, text=page.text,
+                       published=hit.published or page.date or None)  # fmt: skip
 
     async def _open(self, hit: Hit, key: str) -> bool:
         """Read a page; return False where it cannot be had, or no more may be read."""
@@ -84,7 +85,8 @@ class PageOpener:
                     page = await open_whole_page(hit.url, self.services, self.meter)
                 if page.text.strip():
                     own = page.address if is_redirect(hit.url) else ""
-                    self._read[key] = Item("page", page.title, own or hit.url, text=page.text)
+                    self._read[key] = Item("page", page.title, own or hit.url, text=page.text,
+                                           date=page.published)  # fmt: skip
             except AgentError as error:
                 log.info("turn=%s not opened: %s", self.meter.turn_id, error)
             finally:

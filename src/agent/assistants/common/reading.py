@@ -76,6 +76,8 @@ class OpenedPage:
     links: dict[str, str] = field(default_factory=dict)
     address: str = ""
     """Its own, after redirects, where our reader read it."""
+    published: str = ""
+    """The day, where the page says it."""
     partial: bool = False
     failure: str = ""
     """In the user's language, for the model; empty where the page was read."""
@@ -89,7 +91,7 @@ class OpenedPage:
         links = [element("link", words, url=url) for url, words in self.links.items()]
         page = element(
             "page", "\n…\n".join(self.passages), **attributes, url=self.url, title=self.title,
-            partial="yes" if self.partial else "no",
+            published=self.published or None, partial="yes" if self.partial else "no",
         )  # fmt: skip
         return "\n".join([page, *links])
 
@@ -183,18 +185,19 @@ async def open_whole_page(url: str, services: Services, meter: Meter) -> OpenedP
         if not contents:
             raise
         text, partial, links = contents[0].text, False, dict[str, str]()
-        address = ""
+        address = published = ""
         heading = _HEADING.search(text)
         title = heading[1].strip() if heading else ""
     else:
         text, title = article.text, article.title
         partial, links, address = article.partial, article.links, article.final_url
+        published = article.published
     # A page could write our markers to have itself cited under another source's name.
     safe = only_known(text[:MAX_TEXT], ())
     links = links or {address: words for words, address in _MARKDOWN_LINK.findall(text)}
     return OpenedPage(
         url, only_known(title, ())[:_MAX_TITLE], safe, links=links, address=address,
-        partial=partial or len(text) > MAX_TEXT,
+        published=published, partial=partial or len(text) > MAX_TEXT,
     )  # fmt: skip
 
 

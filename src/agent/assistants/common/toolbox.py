@@ -438,7 +438,7 @@ class Toolbox:
             outcome.gaps += [page.gap] if page.gap else []
             if not page.failure and self.workspace is not None:
                 item = Item("page", page.title or page.url, link_url(page.url), page.text,
-                            provider="web", query=outcome.asked)  # fmt: skip
+                            date=page.published, provider="web", query=outcome.asked)  # fmt: skip
                 outcome.items = [await self.workspace.keep([item])]
                 outcome.text = page.shown(self.language, id=outcome.items[0][0].id)
 

@@ -466,7 +466,7 @@ def _pages(outcomes: Sequence[ToolOutcome]) -> list[FoundPage]:
     ]
     opened = [
         found_page(each.items[0][0].id, page.url, page.title or page.url,
-                   " ".join(page.best.split())[:MAX_SNIPPET], opened=True)
+                   " ".join(page.best.split())[:MAX_SNIPPET], published=page.published, opened=True)
         for each in outcomes
         if (page := each.page) and each.items
     ]  # fmt: skip

@@ -72,9 +72,11 @@ async def read_pages(
     """
     items = {item.id: item for item in await workspace.items([page["id"] for page in pages])}
     texts: dict[str, tuple[str, bool]] = {}
+    dates = {page["url"]: page["published"] or "" for page in pages}
     for page in pages:
         item = items.get(page["id"])
         if item and item.text:
+            dates[page["url"]] = dates[page["url"]] or item.date
             texts[page["url"]] = item.text, False
     gaps: dict[str, Gap] = {}
     urls = [page["url"] for page in pages if page["url"] not in texts]
@@ -91,6 +93,8 @@ async def read_pages(
             gaps.setdefault(read.code, gap_of(url, read, "reader", language))
         elif read.text.strip():
             texts[url] = read.text, read.partial
+            dates[url] = dates[url] or read.published
+    pages = [UsefulPage(**{**page, "published": dates[page["url"]] or None}) for page in pages]
     await workspace.keep(
         [_item(page, texts[page["url"]][0]) for page in pages if page["url"] in texts]
     )

@@ -234,7 +234,7 @@ def site_name(url: str) -> str:
 
 
 def found_page(
-    id: str, url: str, title: str, excerpt: str = "", *, opened: bool = False
+    id: str, url: str, title: str, excerpt: str = "", *, published: str = "", opened: bool = False
 ) -> FoundPage:
     """Return a page that is known without a search's result like one that a search returned."""
     page = FoundPage(
@@ -243,7 +243,7 @@ def found_page(
         title=title,
         site=site_name(url),
         snippet=excerpt,
-        published=None,
+        published=published or None,
         provider="web",
     )
     return FoundPage(**page, opened=True) if opened else page

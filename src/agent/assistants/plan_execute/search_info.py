@@ -307,7 +307,9 @@ class _Searching:
                 continue
             self.gaps += partly_read_gap(page, language)
             title = page.title or document["title"]
-            items.append(replace(item_of(document, "", language), title=title, text=page.text))
+            item = item_of(document, "", language)
+            dated = item.date or page.published
+            items.append(replace(item, title=title, text=page.text, date=dated))
         if errors:
             reasons = dict.fromkeys(reason_of(error, language) for error in errors)
             values = {"count": str(len(errors)), "reason": "; ".join(reasons)}

@@ -91,7 +91,7 @@ class SourceRegister:
         source = self._register(
             Source(
                 id=f"{name}-0", kind="page", title=page.title or page.url, url=link_url(page.url),
-                provider="web", quotes=[],
+                provider="web", quotes=[], published=page.published or None,
             )
         )  # fmt: skip
         others = [quote for quote in source["quotes"] if quote not in (page.best, *page.passages)]
