@@ -73,7 +73,7 @@ def _exchanged(old: Sequence[Statement], edit: Edit) -> list[tuple[str, Told]]:
     new = MARKED.pattern.sub("", edit.text)
     before = [figure for one in old for figure in figures(one.plain) if _is_told_apart(figure)]
     after = figures(new)
-    gone = [one for one in before if not any(_is_same(one, other) for other in after)]
+    gone = [one for one in before if not any(_stands_in(one, other) for other in after)]
     come = [one for one in after if not any(_is_same(one, other) for other in before)]
     kinds = {_kind(figure) for figure in come}
     exchanged = [(one.text, _teller(one)) for one in gone if _kind(one) in kinds]
@@ -111,6 +111,12 @@ def _is_same(one: Figure, other: Figure) -> bool:
     if one.date and other.date:
         return is_one_day(one.date, other.date)
     return _kind(one) == _kind(other) and (one.clock, one.amount) == (other.clock, other.amount)
+
+
+def _stands_in(one: Figure, other: Figure) -> bool:
+    """Return whether a figure is still told; a term of a sum (165 − 8 = 157 万元) has no unit."""
+    is_term = not other.kind and other.scale == 1 and not (one.date or other.date)
+    return _is_same(one, other) or (is_term and one.value == other.value)
 
 
 def _is_borne(words: str, outcome: Outcome) -> bool:
