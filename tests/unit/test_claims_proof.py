@@ -561,6 +561,20 @@ def test_a_heading_is_told_once_and_words_before_only_where_the_line_above_is_an
     assert statements_block(found[3:], PALACE, MARKED).startswith("row 门票   (In: 故宫)\n")
 
 
+def test_a_judge_is_told_of_whom_a_sentence_is_that_goes_on_in_its_item() -> None:
+    long = "Daily 08:30–18:30, rated 4.7, 50 yuan a person, and a walk of 44 minutes from the lanes"
+    text = (
+        f"## Sights\n\n- **武侯祠**：住所。毎日08:30–18:30。徒歩44分。\n- 杜甫草堂: near. {long}."
+    )
+    assert statements_block(statements(text, MARKED), PALACE, MARKED).splitlines() == [
+        "1 **武侯祠**：住所。   (In: Sights)",
+        "2 毎日08:30–18:30。   (In: 武侯祠)",
+        "3 徒歩44分。",
+        "4 杜甫草堂: near.",
+        f"5 {long}.   (In: 杜甫草堂)",
+    ]
+
+
 @by_examples
 def test_a_ruling_is_read_in_the_forms_that_models_write(row: dict[str, Any]) -> None:
     [ruling] = Rulings.model_validate({"rulings": [row]}).rulings

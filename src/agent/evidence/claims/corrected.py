@@ -19,6 +19,7 @@ from agent.evidence.claims.statements import (
     Citation,
     Notation,
     Statement,
+    item_name,
 )
 from agent.evidence.figures import figures, same
 from agent.evidence.language import LONGEST, fold
@@ -39,8 +40,6 @@ _ENDS = re.compile(r"[。！？!?.；;，,]*[”」』）)\"’*_]*$")
 _STOP = re.compile(r"[。！？!?.；;，,]+[”」』\"’*_]*\s*$")
 _SIGN = re.compile(rf"\s?([{MARK}{CONTRADICTED}])")
 _ITEM_SIGN = re.compile(r"(\s*)(?:[-*+•]\s+|(\d{1,3})([.)、])\s*)")
-_BOLD_NAME = re.compile(r"\*\*([^*\n]{2,60}?)[:：]?\*\*")
-_BEFORE_COLON = re.compile(r"([^，,：:。.；;!?！？|*]{2,40}?)\s*(?:[：:—–]|\s-\s)")
 _BRANCH = re.compile(r"[(（【][^()（）【】]*[)）】]")
 
 
@@ -60,7 +59,8 @@ def corrected(
     parts, at = list[Part](), 0
     gone = _lines_left_out(text, statements, outcomes)
     numbers = _counted_down(text, gone) if gone else []
-    behind_blanks = [text[c.start - 1] == " " for one in statements for c in one.citations]
+    before = [text[c.start - 1] for one in statements for c in one.citations]
+    behind_blanks = [char == " " for char in before if char not in "])"]
     gap = " " * (2 * sum(behind_blanks) > len(behind_blanks))
 
     def plain(start: int, end: int) -> Part:
@@ -82,7 +82,53 @@ def corrected(
                 begin, end = left_out(text, statement, at)
         parts += [plain(at, begin), Part(new, statement, outcome)]
         at = end
-    return [part for part in (*parts, plain(at, len(text))) if part.text or part.statement]
+    parts = _with_lent([*parts, plain(at, len(text))], notation, gap)
+    return [part for part in parts if part.text or part.statement]
+
+
+def _with_lent(parts: Sequence[Part], notation: Notation, gap: str) -> list[Part]:
+    """Return the parts; a source that left the end of a line stands where it bears what is before.
+
+    A marker speaks for the sentences before it that have none, whatever becomes of its own.
+    """
+    found, before = [*parts], list[int]()
+    for at, part in enumerate(parts):
+        one = part.statement
+        if one is None or one.kind in NAMING:
+            continue
+        if before and one.line != _line_of(parts[before[-1]]):
+            before = []
+        if not one.citations:
+            before.append(at)
+            continue
+        stays = {name for match in notation.pattern.finditer(part.text)
+                 for name in notation.read(match)}  # fmt: skip
+        lost = [name for name in one.cited if name not in stays] if before else []
+        for written in dict.fromkeys(map(notation.write, lost)):
+            ids = {name for name in lost if notation.write(name) == written}
+            borne = [place for place in before if _is_borne_by(ids, found[place])]
+            for place in borne[-1:]:
+                text = found[place].text
+                space = gap if not notation.pattern.search(text) else ""
+                found[place] = replace(found[place], text=_ending_with(space + written, text))
+        before = []
+    return found
+
+
+def _line_of(part: Part) -> int:
+    return part.statement.line if part.statement else -1
+
+
+def _is_borne_by(ids: Container[str], part: Part) -> bool:
+    named = part.outcome.passages if part.outcome and part.text else ()
+    return any(passage.source in ids for passage in named)
+
+
+def _ending_with(written: str, text: str) -> str:
+    """Return a text with something written before what ends it."""
+    stop = _STOP.search(text)
+    at = stop.start() if stop else len(text.rstrip())
+    return f"{text[:at]}{written}{text[at:]}"
 
 
 def left_out(text: str, statement: Statement, at: int = 0) -> tuple[int, int]:
@@ -139,7 +185,7 @@ def without_unknown(
         places = [*group]
         pairs = [(statements[at], outcomes[at]) for at in places]
         first = pairs[0][0]
-        name = next((one.row for one, _ in pairs if one.row), "") or _item_name(first)
+        name = next((one.row for one, _ in pairs if one.row), "") or item_name(first)
         goes = (
             first.kind in ("item", "cell")
             and any(_is_nowhere(*pair) for pair in pairs)
@@ -151,12 +197,6 @@ def without_unknown(
         for at in places if goes else ():
             found[at] = replace(outcomes[at], revised="")
     return found
-
-
-def _item_name(item: Statement) -> str:
-    """Return the name that an item begins with."""
-    match = _BOLD_NAME.match(item.text) or _BEFORE_COLON.match(item.plain)
-    return match[1].strip() if match else ""
 
 
 def _is_known(name: str, evidence: Evidence) -> bool:
@@ -361,9 +401,7 @@ def cited_anew(
             right = "" if is_twice else right
             right += "".join(map(notation.write, own))
         text = text[:begin] + right + (written if goes else "") + text[end:]
-    stop = _STOP.search(text) if stays else None
-    at = stop.start() if stop else len(text.rstrip())
-    return f"{text[:at]}{written}{text[at:]}" if stays else text
+    return _ending_with(written, text) if stays else text
 
 
 def _its_clause(name: str, statement: Statement, passages: Sequence[Passage]) -> Citation | None:
@@ -485,7 +523,7 @@ def left_out_for_want(
 
 def _subject(statement: Statement, outcome: Outcome) -> str:
     """Return what a statement is about in a few words, without those that nothing bears."""
-    if name := statement.row or _item_name(statement):
+    if name := statement.row or item_name(statement):
         return name
     plain = statement.plain
     accused = [span for span in outcome.spans if letters_of(span) != letters_of(plain)]

@@ -4,6 +4,8 @@ import math
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
+from operator import eq
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
@@ -213,14 +215,16 @@ def statements_block(batch: Sequence[Statement], evidence: Evidence, notation: N
     What "it" means is told where the lines above do not: a heading once, the words before a
     statement unless they are the statement above.
     """
-    lines, line, before, heading = list[str](), -1, "\0", ""
+    lines, line, before, above = list[str](), -1, "\0", list[str]()
     for statement in batch:
         text = _with_numbers(statement, evidence, notation)
         text = " ".join(text.translate(_SIGNS).split())
-        context = statement.context.removesuffix(before).rstrip(" /")
-        is_told = not context or context == heading or not needs_context(statement)
-        told = "" if is_told else f"{CONTEXT}{context})"
-        heading = heading if is_told else context
+        told = ""
+        if needs_context(statement):
+            context = statement.context.removesuffix(before).rstrip(" /").split(_WITHIN)
+            known = sum(takewhile(bool, map(eq, context, above)))
+            told = f"{CONTEXT}{_WITHIN.join(context[known:])})" if any(context[known:]) else ""
+            above = context if any(context) else above
         if statement.kind != "cell":
             before = end_of(statement.plain)
             lines.append(f"{statement.name} {text}{told}")
@@ -246,7 +250,8 @@ def _with_numbers(statement: Statement, evidence: Evidence, notation: Notation) 
 
 def needs_context(statement: Statement) -> bool:
     """Return whether a statement may only be understood with the words before it."""
-    return statement.leans or refers_back(statement) or len(statement.plain) < _SHORT
+    is_short = len(statement.plain) < _SHORT
+    return bool(statement.leans or statement.subject or is_short or refers_back(statement))
 
 
 def refers_back(statement: Statement) -> bool:
@@ -256,6 +261,7 @@ def refers_back(statement: Statement) -> bool:
 
 CONTEXT = "   (In: "
 """What stands before the words that a statement is read with."""
+_WITHIN = " / "
 _SHORT = 60
 _SIGNS = str.maketrans("", "", "†‡")
 _REFERS = re.compile(

@@ -109,6 +109,10 @@ class Statement:
     leans: bool = field(default=False, compare=False)
     """Whether the words before it are new: a judge is shown them."""
 
+    subject: str = field(default="", compare=False)
+    """The name that its item begins with, where another sentence of it stands before: who it is of.
+    """
+
     @property
     def key(self) -> Key:
         """Tell it from others, wherever it stands in the text."""
@@ -142,6 +146,8 @@ _BOLD = 7
 """How deep a bold line stands that is a heading."""
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s")
 _BOLD_LINE = re.compile(r"\s*\*\*([^*]{1,80}?)(?<![.。!！?？])\*\*[:：]?\s*")
+_BOLD_NAME = re.compile(r"\*\*([^*\n]{2,60}?)[:：]?\*\*")
+_BEFORE_COLON = re.compile(r"([^，,：:。.；;!?！？|*]{2,40}?)\s*(?:[：—–]|:(?!\d)|\s-\s)")
 _RUN_IN = re.compile(r"\*\*[^*\d]{1,40}\*\*")
 """A head at the begin of a paragraph: it says nothing by itself."""
 _SIGNS = re.compile(r"\s?[†‡]|\*\*|`")
@@ -157,6 +163,12 @@ def end_of(text: str) -> str:
     end = text[-_CONTEXT:]
     part, _, rest = end.partition(" ")
     return rest if len(text) > _CONTEXT and len(part) <= _LONGEST_WORD and rest else end
+
+
+def item_name(item: Statement) -> str:
+    """Return the name that an item begins with."""
+    match = _BOLD_NAME.match(item.text) or _BEFORE_COLON.match(item.plain)
+    return match[1].strip() if match else ""
 
 
 class Splitter:
@@ -260,9 +272,12 @@ class Splitter:
             if is_head or not letters_of(statement.plain):
                 continue
             self._before = statement.plain
+            subject = label if kind == "item" else ""
+            label = label or (item_name(statement) if kind == "item" else "")
             statements.append(
-                replace(statement, kind=kind, context=context, block=self._block, line=at)
-            )
+                replace(statement, kind=kind, context=context, block=self._block, line=at,
+                        subject=subject)
+            )  # fmt: skip
         return statements
 
     def _spans(self, text: str) -> Iterator[tuple[int, int]]:
