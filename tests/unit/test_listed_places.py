@@ -28,6 +28,12 @@ def test_of_many_places_the_best_are_listed_and_those_that_are_named() -> None:
     assert listed_places(MANY[:5], "") == MANY[:5]
 
 
+def test_a_planned_stop_is_listed_whatever_its_rank() -> None:
+    shown = [each["id"] for each in listed_places(MANY, "", stops=["osm:node/28"])]
+    assert len(shown) == MOST_LISTED
+    assert shown[-1] == "osm:node/28"
+
+
 def test_all_that_is_named_is_listed_also_where_it_is_much() -> None:
     text = ", ".join(f"Sammlung {number}" for number in range(5, 30))
     assert len(listed_places(MANY, text)) == 25

@@ -7,7 +7,7 @@ import pytest
 
 from agent.assistants.common.previous import NO_PREVIOUS
 from agent.assistants.common.question import Asked, asked, asked_by_rules, turn_of
-from agent.assistants.common.shown_records import days_forecast
+from agent.assistants.common.shown_records import days_forecast, forecast_lines
 from agent.assistants.common.turn import now_there
 from agent.configuration import Configuration
 from agent.evidence.constraints import check
@@ -373,3 +373,17 @@ def test_a_day_that_a_model_read_marks_its_forecast_in_any_language() -> None:
     weather: Any = [{"city": "杭州", "days": []}]
     assert days_forecast(question, weather) == []
     assert days_forecast({**question, "day": "2026-11-28"}, weather) == ["2026-11-28"]
+
+
+def test_a_writer_is_told_which_day_that_was_asked_for_the_forecast_does_not_reach() -> None:
+    asked_on = datetime(2026, 11, 29, 9, tzinfo=UTC).timestamp()
+    question: Any = {**turn("下周二北京怎么样？"), "started_at": asked_on, "day": "2026-12-08"}
+    days = [
+        {"date": "2026-12-01", "day": "晴", "night": "晴", "low_c": 1, "high_c": 9, "wind": None}
+    ]
+    weather: Any = [{"city": "北京市", "source": "a0-0", "days": days}]
+    *_, last = forecast_lines(question, weather, "zh").splitlines()
+    assert last == "北京市：预报中没有 2026-12-08 周二"
+    told = {**question, "question": "北京怎么样？", "day": "2026-12-01"}
+    assert len(forecast_lines(Turn(**told), weather, "zh").splitlines()) == 1
+    assert forecast_lines(question, [], "zh") == ""

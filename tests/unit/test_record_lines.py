@@ -73,7 +73,7 @@ def weather(*days: tuple[str, str]) -> Weather:
     [
         ("餐饮服务;咖啡厅;咖啡厅", "¥40/人", "¥40 a head"),
         ("风景名胜;公园广场;公园", "¥40/人", "¥40 a head"),
-        ("交通设施服务;停车场;公共停车场", "¥40", "¥40"),
+        ("交通设施服务;停车场;公共停车场", "¥40（计价单位未知）", "¥40 (per what: not on the map)"),
         (None, "¥40/人", "¥40 a head"),
     ],
 )
@@ -380,7 +380,8 @@ def test_english_answers_have_english_kinds_and_the_name_as_listed_with_an_engli
     there = place(name="王府井书店", alias="Wangfujing Bookstore", type="购物服务;专营店;书店")
     assert kind_text(there, "en") == "bookshop"
     assert place_lines([there], "en").startswith(
-        "[^a3-0] 王府井书店 (Wangfujing Bookstore) | bookshop | ★4.6 | ¥35 | daily 08:00–22:00"
+        "[^a3-0] 王府井书店 (Wangfujing Bookstore) | bookshop | ★4.6 | "
+        "¥35 (per what: not on the map) | daily 08:00–22:00"
     )
     assert place_lines([there], "zh").startswith("[^a3-0] 王府井书店 | 书店 | ★4.6")
     assert set(mentioned([there], "Try Wangfujing Bookstore.")) == {there["id"]}

@@ -21,7 +21,7 @@ from agent.assistants.common.previous import (
     shown_lines,
 )
 from agent.assistants.common.services import GetServices, Services
-from agent.assistants.common.shown_records import days_forecast
+from agent.assistants.common.shown_records import days_forecast, forecast_lines
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
 from agent.assistants.common.turn import Share, now_there, share_spent, words_of_user
 from agent.assistants.common.writer import MessageParts, refuse_if_all_failed, write_message
@@ -38,8 +38,8 @@ from agent.evidence.records import (
     place_facts,
     route_lines,
     route_text,
-    weather_lines,
     weather_text,
+    with_weekday,
 )
 from agent.evidence.references import findings_of
 from agent.evidence.types import Gap, Outing, Place
@@ -237,7 +237,7 @@ def _prompt(draft: Draft, state: OverallState) -> list[BaseMessage]:
     found, gathered = state.get("web_research_result", []), state.get("sources_gathered", [])
     findings, sources = findings_of(gathered, found, cited=True)
     values = {
-        "today": now_there(draft.turn, draft.places, state),
+        "today": _today(draft, state),
         "conversation": conversation(state["messages"], previous["sources"]),
         "asked_as": words_of_user(draft.turn),
         "question": draft.turn["question"],
@@ -245,7 +245,7 @@ def _prompt(draft: Draft, state: OverallState) -> list[BaseMessage]:
         "sources": sources,
         "places": _place_lines(draft, state),
         "routes": route_lines(state.get("routes", []), language),
-        "weather": weather_lines(state.get("weather", []), language),
+        "weather": forecast_lines(draft.turn, state.get("weather", []), language),
         "outing": outing_lines(outing, language) if (outing := state.get("outing")) else "",
         "gaps": gap_lines(draft.gaps, language, mapped=draft.mapped),
         "previous_sources": previous_lines(previous, share, draft.turn["question"]),
@@ -255,6 +255,14 @@ def _prompt(draft: Draft, state: OverallState) -> list[BaseMessage]:
     }
     prompt = task_prompt("answer", answer_language(draft.turn), **values)
     return with_wishes(prompt, state)
+
+
+def _today(draft: Draft, state: OverallState) -> str:
+    """Return the time there, and the day that is asked about: it may be a feast."""
+    now, day = now_there(draft.turn, draft.places, state), draft.turn.get("day")
+    if not day or now.startswith(day):
+        return now
+    return say("records.day_meant", draft.language, now=now, day=with_weekday(day, draft.language))
 
 
 def _is_about_places(draft: Draft, state: OverallState) -> bool:

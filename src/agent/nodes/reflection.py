@@ -11,7 +11,7 @@ from agent.assistants.common.map_tasks import plan_queries
 from agent.assistants.common.previous import NO_PREVIOUS, previous_lines, shown_lines
 from agent.assistants.common.question import question_as_query
 from agent.assistants.common.services import GetServices
-from agent.assistants.common.shown_records import distinct_places
+from agent.assistants.common.shown_records import distinct_places, forecast_lines
 from agent.assistants.common.steering import dropped, new_wishes, wished, with_wishes
 from agent.assistants.common.turn import now_there, open_meter, words_of_user
 from agent.configuration import Configuration
@@ -21,7 +21,7 @@ from agent.core.progress import event
 from agent.core.strings import one_line
 from agent.evidence.constraints import judged
 from agent.evidence.queries import drop_seen, same_search
-from agent.evidence.records import place_lines, route_lines, weather_lines
+from agent.evidence.records import place_lines, route_lines
 from agent.evidence.references import findings_of
 from agent.evidence.types import Query
 from agent.models.catalogue import DEFAULT_THINKING
@@ -202,7 +202,7 @@ def _material(state: OverallState, configuration: Configuration) -> dict[str, st
         "sources": sources,
         "places": place_lines(places, language),
         "routes": route_lines(state.get("routes", []), language),
-        "weather": weather_lines(state.get("weather", []), language),
+        "weather": forecast_lines(turn, state.get("weather", []), language),
         "gaps": gap_lines(state.get("gaps", []), language, mapped=brought_by_map(state)),
         "map_calls_left": str(_map_calls_left(state, configuration)),
         "limit": str(configuration.max_follow_up_queries),

@@ -25,6 +25,7 @@ from agent.assistants.common.services import Services
 from agent.assistants.common.shown_records import (
     days_forecast,
     distinct_places,
+    forecast_lines,
     with_nearest,
     with_nearest_found,
 )
@@ -38,13 +39,12 @@ from agent.evidence.citations import Citer, inert
 from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.statements import LINKED, Notation, statements
 from agent.evidence.constraints import judged
-from agent.evidence.mentions import source_ids
+from agent.evidence.mentions import places_of, source_ids
 from agent.evidence.records import (
     one_a_city,
     place_lines,
     record_sections,
     route_lines,
-    weather_lines,
 )
 from agent.evidence.references import SourceListFilter, resolved
 from agent.evidence.types import Constraints, Gap, Place, Route, Source
@@ -162,9 +162,10 @@ class Draft:
     @cached_property
     def listed(self) -> list[Place]:
         """Return the places that a model is shown: the best, and those that are named."""
-        findings = cast(Mapping[str, Any], self.state).get("web_research_result") or []
+        state = cast(Mapping[str, Any], self.state)
+        findings = state.get("web_research_result") or []
         pages = said_by_pages(self.sources.values(), [self.turn["question"], *findings])
-        return listed_places(self.places, pages)
+        return listed_places(self.places, pages, stops=places_of(state.get("outing")))
 
     @property
     def known_places(self) -> list[Place]:
@@ -249,7 +250,7 @@ class Draft:
         records = (
             place_lines(self.listed, self.language),
             route_lines(self.state.get("routes", []), self.language),
-            weather_lines(one_a_city(self.state.get("weather", [])), self.language),
+            forecast_lines(self.turn, one_a_city(self.state.get("weather", [])), self.language),
         )
         return "\n".join(filter(None, records))
 

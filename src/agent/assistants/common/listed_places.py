@@ -1,6 +1,6 @@
 """Choose which places a model is shown, and tell it of how many they are."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from agent.evidence.mentions import mentioned
 from agent.evidence.types import FoundPlaces, MapTask, Place, Source
@@ -18,11 +18,16 @@ def said_by_pages(sources: Iterable[Source], findings: Sequence[str] = ()) -> st
     )
 
 
-def listed_places(places: Sequence[Place], texts: str, *, most: int = MOST_LISTED) -> list[Place]:
-    """Return the best places, and those that texts name whatever their rank; in their order."""
+def listed_places(
+    places: Sequence[Place], texts: str, *, most: int = MOST_LISTED, stops: Collection[str] = ()
+) -> list[Place]:
+    """Return the best places, and those that texts name or a plan has as stops, by their ids.
+
+    These whatever their rank; all in their order.
+    """
     if len(places) <= most:
         return list(places)
-    named = mentioned(places, texts)
+    named = {*mentioned(places, texts), *stops}
     room = max(0, most - len(named))
     others = [place["id"] for place in places if place["id"] not in named][:room]
     shown = {*named, *others}

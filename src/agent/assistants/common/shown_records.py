@@ -15,11 +15,19 @@ from agent.evidence.kinds import (
 from agent.evidence.language import days_named
 from agent.evidence.mentions import in_list_order, list_numbers, mentioned, source_ids
 from agent.evidence.names import district_in_english, english_names, with_pinyin
-from agent.evidence.records import forecast_in_english, hours_text, with_days_asked
+from agent.evidence.records import (
+    forecast_city,
+    forecast_in_english,
+    hours_text,
+    one_a_city,
+    weather_lines,
+    with_days_asked,
+    with_weekday,
+)
 from agent.evidence.types import Anchor, Distance, Place, PlaceKind, Route, Source, Weather
 from agent.evidence.zones import CHINA, day_there, zone_named
 from agent.state import Turn
-from agent.texts import OF_ANSWERS, Language, is_chinese, reads_han
+from agent.texts import OF_ANSWERS, Language, is_chinese, reads_han, say
 
 _NO_KINDS = set[PlaceKind | None]()
 _BESIDE: frozenset[PlaceKind | None] = frozenset({"parking", "station"})
@@ -72,6 +80,18 @@ def days_forecast(turn: Turn, weather: Sequence[Weather]) -> list[str]:
     zones = [zone_named(each.get("zone", str(CHINA))) for each in weather]
     days = (days_named(turn["question"], day_there(turn["started_at"], z)) for z in zones)
     return list(dict.fromkeys([*filter(None, [turn.get("day")]), *itertools.chain(*days)]))
+
+
+def forecast_lines(turn: Turn, weather: Sequence[Weather], language: Language) -> str:
+    """Return the forecasts for a writer, and which of the days asked for they do not reach."""
+    lines = [weather_lines(weather, language)]
+    for each in one_a_city(weather):
+        told = {day["date"] for day in each["days"]}
+        missing = [day for day in days_forecast(turn, [each]) if day not in told]
+        days = say("punctuation.comma", language).join(with_weekday(d, language) for d in missing)
+        city = forecast_city(each, language)
+        lines += [say("records.not_forecast", language, city=city, days=days)] * bool(missing)
+    return "\n".join(filter(None, lines))
 
 
 async def readable(
