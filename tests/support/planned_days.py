@@ -63,15 +63,16 @@ class Days:
         self.on_map: list[Place] = []
         """Places that the map finds by their names."""
 
-    def ask(self, words: str, found: list[Place], *, near: Any = None, **reply: Any) -> Outing:
+    def ask(self, words: str, found: list[Place], **reply: Any) -> Outing:
         """The day that comes of these words, as a model has read them (`reply`)."""
-        outing = self.try_(words, found, near=near, **reply)
+        outing = self.try_(words, found, **reply)
         assert outing, self.gaps
         return outing
 
     def try_(
-        self, words: str, found: list[Place], *, near: Any = None, **reply: Any
+        self, words: str, found: list[Place], *, near: Any = None, kinds: Any = (), **reply: Any
     ) -> Outing | None:
+        """The same, or None; `kinds` are what was searched for near some place."""
         queries = [{"query": place["name"]} for place in found[:1]]
         written = SearchQueryList.model_validate({"query": queries, "outing": {}, **reply})
         values: Any = {
@@ -79,10 +80,11 @@ class Days:
             "started_at": NOW.timestamp(), "today": f"{NOW:%Y-%m-%d}",
         }  # fmt: skip
         read = asked(written, words, Turn(**values), self.previous, Configuration())
+        task = {"intent": "nearby", "keywords": [*kinds]} if kinds else None
         turn = turn_of(Turn(**values), read, Configuration())
         state: Any = {
             "turn": turn, "places": found, "previous": self.previous,
-            "query_list": queries, "messages": [],
+            "query_list": [{**query, "map": task} for query in queries], "messages": [],
         }  # fmt: skip
         services: Any = SimpleNamespace(
             now=lambda: NOW, budgets=Budgets(), maps=_NoWays(self.on_map)

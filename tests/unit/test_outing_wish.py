@@ -181,7 +181,7 @@ def test_a_first_plan_leaves_out_a_shown_place_by_its_name() -> None:
 def test_a_stop_is_known_by_the_map_s_name_too_where_the_plan_has_the_reader_s() -> None:
     outing = an_outing()
     stop = next(stop for stop in outing["stops"] if "place" in stop)
-    places: Any = [{"id": stop["place"], "name": stop["name"]}]
+    places = [record(id=stop["place"], name=stop["name"])]
     stop["name"] = "Shanghai Museum"
     change = {"stop": places[0]["name"], "change": "leave_out"}
     assert valid_wish({"changes": [change]}, "", outing, places)["without"][-1] == stop["place"]

@@ -4,7 +4,8 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Literal
 
-from agent.evidence.language import words
+from agent.core.strings import has_han, letters_of
+from agent.evidence.language import fold, words
 from agent.evidence.mentions import mentioned, without_branch
 from agent.evidence.types import Place, PlaceKind
 from agent.texts import Language, in_every_language, in_script, is_chinese, say
@@ -202,9 +203,9 @@ def positions(
 
 def meal_named(word: str) -> str:
     """Return the meal that a word is, in any language that has texts; else nothing."""
-    said = word.strip().casefold()
+    said = fold(word.strip()).replace("饭", "餐")
     meals = {meal: in_every_language(f"outing.meals.{meal}") for meal in ("lunch", "dinner")}
-    return next((meal for meal, own in meals.items() if said in map(str.casefold, own)), "")
+    return next((meal for meal, own in meals.items() if said in map(fold, own)), "")
 
 
 def is_any_of_kind(word: str) -> bool:
@@ -224,7 +225,19 @@ def is_called(place: Place, word: str) -> bool:
     if is_any_of_kind(word):
         return kind is None or is_found_for(place, word)
     own = (place["name"], place.get("name_en") or "", place["category"] or "")
-    return bool(mentioned([place], word)) or words(word) <= words(" ".join(own))
+    is_whole = bool(mentioned([place], word)) or words(word) <= words(" ".join(own))
+    return is_whole or _is_short_for(word, place["name"])
+
+
+def _is_short_for(word: str, name: str) -> bool:
+    """Return whether a name in Han has what is said in order: 乐高店 is 乐高品牌旗舰店 for people.
+
+    The first two characters are together in it.
+    """
+    said, own = letters_of(word), letters_of(without_branch(name))
+    rest = iter(own[max(0, own.find(said[:2])) :])
+    is_begun = has_han(said) and said[:2] in own and said != said[:2]
+    return is_begun and all(letter in rest for letter in said)
 
 
 def is_found_for(place: Place, word: str) -> bool:

@@ -70,8 +70,9 @@ async def plan_outing(
         places = await asyncio.to_thread(with_pinyin, places)
     turn = Turn(**{**turn, "outing": wish})
     aim = Aim(
-        wish, reader_language(turn), turn["near"], _wanted(state, places), _planned_before(state)
-    )
+        wish, reader_language(turn), turn["near"], _wanted(state, places), _planned_before(state),
+        _kinds(state),
+    )  # fmt: skip
     planner = _Planner(places, aim, services=services, meter=meter, emit=emit)
     asked_for = _asked_for(state, places)
     outing = await planner.outing() if len(places) > 1 else None
@@ -178,6 +179,13 @@ def coming_in(
     for place in found:
         branches.setdefault(place["source"].partition("-")[0], []).append(place)
     return [min(of_query, key=fit) for of_query in branches.values()]
+
+
+def _kinds(state: OverallState) -> frozenset[str]:
+    """Return the words of the kinds of place that this turn's searches were for."""
+    tasks = [task for query in state["query_list"] if (task := query["map"])]
+    kinds = [task.get("keywords") or [] for task in tasks if task["intent"] != "poi"]
+    return frozenset(" ".join(word.split()).casefold() for words in kinds for word in words)
 
 
 def _wanted(state: OverallState, places: Sequence[Place]) -> frozenset[str]:

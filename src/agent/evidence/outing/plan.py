@@ -13,6 +13,7 @@ from agent.evidence.geo import distance_text, metres_apart
 from agent.evidence.hours import Opening, clock_of, minutes_of, yearly_hours
 from agent.evidence.kinds import (
     USUAL_MINUTES,
+    is_any_of_kind,
     is_break,
     is_called,
     is_for_evenings,
@@ -108,7 +109,7 @@ class Aim:
     """Hold what a day is to be: `wish` needs a date.
 
     It begins and ends at `near`, if that is given. No place comes in where one of the `wanted` ids
-    could; those of `before` keep their order as far as that can be.
+    could; those of `before` keep their order as far as that can be. The `kinds` were searched for.
     """
 
     wish: OutingWish
@@ -116,6 +117,7 @@ class Aim:
     near: Point | None = None
     wanted: Collection[str] = ()
     before: Sequence[str] = ()
+    kinds: Collection[str] = ()
 
 
 def plan_day(places: Sequence[Place], aim: Aim, legs: Legs) -> Outing | None:
@@ -243,7 +245,11 @@ class _Planner:
         had = {step.meal for step in steps}
         had |= {"lunch" for step in steps if step.ends - step.begins >= WITH_LUNCH}
         meals = [meal for meal in self._wish.get("meals", ()) if meal not in had]
-        return [*(word for word in self._missing if not meal_named(word)), *meals]
+        # Why a place of that name is not in the day is told of it.
+        names = [word for word in self._missing if not is_any_of_kind(word)]
+        known = {word for word in names if any(is_called(place, word) for place in self._all)}
+        missing = [word for word in self._missing if word not in known and not meal_named(word)]
+        return [*missing, *meals]
 
     def _not_as_named(self, steps: Sequence[Step]) -> Iterator[str]:
         """Yield what comes before what the order has before it, and what stands for a word of it.
@@ -260,10 +266,13 @@ class _Planner:
                 key, at = ("since", since) if since > self._begins else ("until", until)
                 ends = {"first": names[first], "second": names[second]}
                 yield say(f"outing.reordered.{key}", self._language, time=clock_of(at), **ends)
-        for at, turn in made:
+        # What a stop of the plan before stands for was told with that; what a search for a kind
+        # found is of it, whatever its name.
+        new = ((at, turn) for at, turn in made if self.places[at]["id"] not in self._aim.before)
+        for at, turn in new:
             place = self.places[at]
             word = words.get(turn) or self._wish.get("stands_for", {}).get(place["id"], "")
-            if not is_called(place, word):
+            if word.casefold() not in self._aim.kinds and not is_called(place, word):
                 kind = kind_text(place, self._language)
                 yield say("outing.instead", self._language, word=word, name=names[at], kind=kind)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from agent.evidence.constraints import as_list, valid_clock
 from agent.evidence.hours import clock_of, minutes_of
-from agent.evidence.kinds import is_called, is_meal, meal_named
-from agent.evidence.mentions import mentioned, places_of
+from agent.evidence.kinds import is_called, is_meal, meal_named, positions
+from agent.evidence.mentions import mentioned
 from agent.evidence.outing.plan import BEGINS
 from agent.evidence.outing.schedule import MEALS, MOST_VISITS, Meal
 from agent.evidence.queries import clean_text
@@ -73,8 +73,9 @@ def valid_wish(
         wish["meals"] = [meal for meal in MEALS if meal in both]
     for change in changes:
         named = clean_text(str(change.get("stop", "")), _LONGEST_NAME)
+        named = meal_named(named) or named
         kind, time = str(change.get("change")), valid_clock(change.get("time"))
-        meant = _meant(named, known)
+        meant = _changed_stops(named, kind, known)
         if not named and outing and not begins:
             wish["begins"] = _moved(outing["begins"], kind, time)
         elif named and is_looked_up(named, kind, meant):
@@ -97,12 +98,21 @@ def _order(
     A single one is no order.
     """
     words = [clean_text(str(each), _LONGEST_NAME) for each in as_list(candidate.get("order"))]
-    meant = [(word, _meant(word, known)) for word in words if word]
-    order = [stops[0].local or word if len(stops) == 1 else word for word, stops in meant]
+    words, planned = [word for word in words if word], [one for one in known if one.is_planned]
+    meant = {word: stops[0] for word in words if len(stops := _meant(word, known)) == 1}
+    order = [(one.local or one.name) if (one := meant.get(word)) else word for word in words]
+    taken = {one.id for one in meant.values()}
+    for at, word in enumerate(words):
+        # What the plan has of a kind is what is meant by the kind.
+        fit = (one for one in _called(word, planned) if word not in meant and one.id not in taken)
+        if one := next(fit, None):
+            taken.add(one.id)
+            order[at] = one.local or one.name
     if order and outing and not candidate.get("stops"):
-        named = {one.id for _, stops in meant for one in stops}
-        planned = known[: len(places_of(outing))]
-        order += [stop.local or stop.name for stop in planned if stop.id not in named]
+        others = [one.local or one.name for one in planned if one.id not in taken]
+        # What is last and is named last stays so.
+        ends = planned and order[-1] == (planned[-1].local or planned[-1].name)
+        order = [*order[:-1], *others, order[-1]] if ends else [*order, *others]
     return order[:MOST_VISITS] if len(order) > 1 else []
 
 
@@ -159,7 +169,8 @@ def meant_by(
 ) -> list[list[str]]:
     """Return the ids of the places that each change means; none of one that nobody knows yet."""
     known = list(_stops(outing, places))
-    return [[one.id for one in _meant(str(change.get("stop", "")), known)] for change in changes]
+    named = [(str(one.get("stop", "")), str(one.get("change"))) for one in changes]
+    return [[one.id for one in _changed_stops(*each, known)] for each in named]
 
 
 def dated_wish(wish: OutingWish, now: datetime, not_on: Sequence[int] = ()) -> OutingWish:
@@ -196,34 +207,52 @@ class _KnownStop:
     local: str = ""
     """Its name on the map, where the plan has it in its reader's letters."""
     meal: str = ""
+    place: Place | None = None
+    is_planned: bool = False
 
 
 def _stops(outing: Outing | None, places: Sequence[Place]) -> Iterator[_KnownStop]:
     """Yield the stops of a plan in order, then what it left out, then the other places."""
-    seen, local = set[str](), {place["id"]: place["name"] for place in places}
+    seen, shown = set[str](), {place["id"]: place for place in places}
+    local = {id: place["name"] for id, place in shown.items()}
     for stop in outing["stops"] if outing else ():
         if "place" in stop:
             seen.add(id := stop["place"])
             yield _KnownStop(
-                id, stop["name"], stop["begins"], local.get(id, ""), stop.get("meal", "")
-            )
+                id, stop["name"], stop["begins"], local.get(id, ""), stop.get("meal", ""),
+                shown.get(id), is_planned=True,
+            )  # fmt: skip
     others = [(left["place"], left["name"]) for left in outing["left_out"]] if outing else []
     for id, name in [*others, *((place["id"], place["name"]) for place in places)]:
         if id not in seen:
             seen.add(id)
-            yield _KnownStop(id, name, local=local.get(id, ""))
+            yield _KnownStop(id, name, local=local.get(id, ""), place=shown.get(id))
 
 
 def _meant(stop: str, known: Sequence[_KnownStop]) -> list[_KnownStop]:
     """Return the stop of a number from 1, that of a meal, or those of a name."""
-    if stop in MEALS:
-        return [each for each in known if each.meal == stop]
+    if meal := meal_named(stop):
+        return [each for each in known if each.meal == meal]
     if stop.isascii() and stop.isdigit():
         number = int(stop[:4])
         return list(known[number - 1 : number]) if number else []
     named: list[Any] = [{"id": each.id, "name": each.name, "name_en": each.local} for each in known]
     ids = mentioned(named, stop)
     return [each for each in known if each.id in ids]
+
+
+def _called(word: str, known: Sequence[_KnownStop]) -> list[_KnownStop]:
+    """Return those that a word calls so: by a shorter name, what was searched for, or a kind."""
+    shown = [(one, one.place) for one in known if one.place]
+    masks, _, _ = positions([place for _, place in shown], [word])
+    return [one for (one, _), mask in zip(shown, masks, strict=True) if mask]
+
+
+def _changed_stops(stop: str, change: str, known: Sequence[_KnownStop]) -> list[_KnownStop]:
+    """Return the stops that a change means: also the planned one of a kind, as none is added."""
+    named = _meant(stop, known)
+    called = _called(stop, [one for one in known if one.is_planned]) if stop else []
+    return [] if change == "add" and not named else named or called[: len(called) == 1]
 
 
 def _moved(begins: str, change: str, time: str) -> str:
