@@ -326,8 +326,9 @@ def test_every_export_lists_what_a_source_corrected_with_its_words() -> None:
     assert "书店人均40元。 — 已按来源改正，来源写：“人均40 &lt;元&gt;” [1]" in page
     assert page.count("算得") == 0
     says = {**statement(first, end, "contradicted", "每天<晚>上开到20:00为止"), "says": "到20:00"}
-    page = html_page(answer(answer=text, notice="", statements=[says]))
-    assert "来源的说法不同：“每天&lt;晚&gt;上开<mark>到20:00</mark>为止” [1]" in page
+    given = answer(answer=text, notice="", statements=[says])
+    assert "来源的说法不同：“到20:00” [1]" in html_page(given), "not the whole row of a map"
+    assert "每天" not in markdown_document(given)
     assert 'class="checked"' not in html_page(answer())
     assert "按来源核对" not in markdown_document(answer())
 

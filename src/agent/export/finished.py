@@ -116,8 +116,7 @@ class CheckedSentence:
 
     text: str
     verdict: str
-    says: str = ""
-    """The words of the verdict's quote that say otherwise."""
+    """With the words that say otherwise; the passage where these are not known."""
 
 
 def checked_sentences(answer: FinishedAnswer) -> list[CheckedSentence]:
@@ -129,9 +128,10 @@ def checked_sentences(answer: FinishedAnswer) -> list[CheckedSentence]:
             text = _LINK.sub("", answer.answer[row["start"] : row["end"]])
             number = numbers.get(row.get("source") or "")
             cited = f" [{number}]" if number else ""
-            verdict = say(f"export.checked.{row['verdict']}", answer.language, quote=row["quote"])
+            words = row.get("says") or row["quote"]
+            verdict = say(f"export.checked.{row['verdict']}", answer.language, quote=words)
             text = " ".join(text.replace("**", "").split())
-            found.append(CheckedSentence(text, f"{verdict}{cited}", row.get("says") or ""))
+            found.append(CheckedSentence(text, f"{verdict}{cited}"))
     return found
 
 

@@ -125,9 +125,7 @@ def _checked(answer: FinishedAnswer) -> str:
     checked = checked_sentences(answer)
     if not checked:
         return ""
-    items = "".join(
-        f"<li>{escape(one.text)} — {_marked(one.verdict, one.says)}</li>" for one in checked
-    )
+    items = "".join(f"<li>{escape(f'{one.text} — {one.verdict}')}</li>" for one in checked)
     heading = escape(say("export.checked.title", answer.language))
     return f'<section class="checked"><h2>{heading}</h2><ul>{items}</ul></section>'
 
@@ -171,13 +169,6 @@ def _sources(answer: FinishedAnswer) -> str:
     )
     heading = say("export.sources", answer.language)
     return f'<section><h2>{heading}</h2><ol class="sources">{items}</ol></section>'
-
-
-def _marked(text: str, words: str) -> str:
-    """Return a text with some of its words marked."""
-    before, found, after = text.partition(words) if words else (text, "", "")
-    mark = f"<mark>{escape(found)}</mark>" if found else ""
-    return f"{escape(before)}{mark}{escape(after)}"
 
 
 def _source(number: int, source: Source, language: Language) -> str:
