@@ -1,5 +1,6 @@
 """Code writes another figure only where it is certain which one is wrong."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -68,6 +69,15 @@ def test_a_source_stands_where_it_bears_a_sentence_before_one_that_is_left_out()
     ]
     parts = corrected(text, found, outcomes, MARKED)
     assert "".join(part.text for part in parts) == "- 成都博物馆09:00-20:30[^a0-0]。\n- B"
+
+
+def test_what_was_not_found_gets_no_source_that_its_writer_did_not_name() -> None:
+    text = "14 个地脚孔[^w0-0]，气量文件里没有。\n\n别的文件里没有。"
+    found = [replace(one, exact=(*one.cited, "none")) for one in statements(text, MARKED)]
+    known = Evidence({"w0-0": Record(["14 个地脚孔"]), "w1-0": Record(["气量 3 立方米"])})
+    rulings = {at: Ruling(v="s", p=["1.1", "2.1"]) for at in range(2)}
+    parts = corrected(text, found, proved(found, rulings, known), MARKED)
+    assert "".join(part.text for part in parts) == text
 
 
 def test_a_statement_is_not_cut_within_the_name_of_a_source() -> None:

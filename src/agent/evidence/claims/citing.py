@@ -2,6 +2,7 @@
 
 from collections.abc import Container, Iterable, Sequence
 
+from agent.evidence.citations import NOT_FOUND
 from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.statements import Statement
 from agent.evidence.figures import Figure, figures, same
@@ -20,6 +21,9 @@ def cite_of(
     is named for a page that has what is told, or what is worked out.
     """
     named = sources_named(passages, evidence)
+    if NOT_FOUND in statement.exact:
+        # Behind what was not found another source would seem to say so.
+        named = tuple(name for name in named if name in statement.cited)
     if not statement.citations or not named:
         return None
     others = _of_other_places(statement, named, evidence) | _idle(statement, named, evidence)

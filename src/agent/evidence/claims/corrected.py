@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from agent.core.strings import cut_at_break, is_table_rule, json_bytes, letters_of
+from agent.evidence.citations import NOT_FOUND
 from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.proof import span_in
@@ -99,7 +100,7 @@ def _with_lent(parts: Sequence[Part], notation: Notation, gap: str) -> list[Part
         if before and one.line != _line_of(parts[before[-1]]):
             before = []
         if not one.citations:
-            before.append(at)
+            before += [] if NOT_FOUND in one.exact else [at]
             continue
         stays = {name for match in notation.pattern.finditer(part.text)
                  for name in notation.read(match)}  # fmt: skip

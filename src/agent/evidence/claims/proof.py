@@ -7,6 +7,7 @@ from decimal import Decimal
 from itertools import product
 
 from agent.core.strings import letters_of, split_at
+from agent.evidence.citations import NOT_FOUND
 from agent.evidence.claims.citing import MOST_BEHIND, cite_of, cite_of_its_place, sources_named
 from agent.evidence.claims.formulas import (
     assumed_in,
@@ -242,7 +243,8 @@ def _with_sources(
 ) -> list[Outcome]:
     """Return the outcomes; what is borne out is to cite its sources where its block cites none.
 
-    What rests on more than two that stand elsewhere sums them up, and needs no pile of marks.
+    What rests on more than two that stand elsewhere sums them up, and needs no pile of marks; none
+    says what was not found.
     """
     cited, found = {one.block for one in statements if one.citations}, list[Outcome]()
     shown = {name for one in statements for name in one.cited}
@@ -251,7 +253,8 @@ def _with_sources(
             outcome = replace(outcome, cite=None)
         elif outcome.verdict == "supported" and one.kind != "cell" and one.block not in cited:
             names = sources_named(outcome.passages, evidence)
-            if len(names) > MOST_BEHIND and shown.issuperset(names):
+            sums_up = len(names) > MOST_BEHIND and shown.issuperset(names)
+            if sums_up or NOT_FOUND in one.exact:
                 names = ()
             outcome = replace(outcome, cite=names[:MOST_BEHIND] or None)
         found.append(outcome)
