@@ -166,6 +166,7 @@ async def test_limits_of_the_files_reach_writer_and_review_where_their_words_are
     def limiting(turn: ModelTurn) -> ModelReply:
         [pair, *_] = differing(turn).json["differences"]
         limit = {"about": "只剩 15 千瓦", "id": pair["first"], "words": pair["first_words"]}
+        limit["id"] = f"^{limit['id']}"  # An id copied with half of its marker.
         limits = [limit, {**limit, "words": "供电 700 千瓦"}, {**limit, "id": "o9-9"}]
         # One line too many, or too long, loses none of the others.
         limits += [{**limit, "about": "长" * 999, "words": "无"}] * 12

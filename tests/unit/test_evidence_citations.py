@@ -7,6 +7,7 @@ import pytest
 from agent.evidence.citations import (
     MARKER,
     Citer,
+    id_meant,
 )
 from agent.evidence.numbering import carry_over
 from agent.evidence.types import Source
@@ -39,6 +40,13 @@ def test_markers_become_links_numbered_by_first_use() -> None:
 def test_d11_an_id_that_begins_another_is_not_mistaken_for_it() -> None:
     assert MARKER.findall("[^w0-1][^w0-10]") == ["w0-1", "w0-10"]
     assert cite("a[^w0-10] b[^w0-1]") == f"a{link(1, 'w0-10')} b{link(2, 'w0-1')}"
+
+
+@pytest.mark.parametrize("copy", ["o1-0", "^o1-0", "[^o1-0]", "[o1-0", "O1_0", " o1–0 "])
+def test_a_copied_id_is_read_where_it_can_mean_one_alone(copy: str) -> None:
+    assert id_meant(copy, ["o0-0", "o1-0", "o11-0"]) == "o1-0"
+    assert id_meant("o110", ["o11-0", "o1-10"]) == "", "two may be meant"
+    assert id_meant(copy, ["o0-0"]) == ""
 
 
 def test_d12_an_id_nobody_issued_is_removed_and_counted() -> None:

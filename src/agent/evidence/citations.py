@@ -87,6 +87,15 @@ def _squashed(name: str) -> str:
     return "".join(char for char in name.lower() if char.isascii() and char.isalnum())
 
 
+def id_meant(text: str, ids: Iterable[str]) -> str:
+    """Return the one of these ids that a copy of it means, whatever is around or within it.
+
+    `^o1-0`, `[o1-0]` and `o1_0` are o1-0; empty where none is meant, or more than one may be.
+    """
+    meant = [name for name in ids if _squashed(name) == _squashed(text)]
+    return text if text in meant else meant[0] if len(meant) == 1 else ""
+
+
 def _letters(name: str) -> str:
     return name.rstrip("0123456789-")
 

@@ -15,7 +15,7 @@ from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.services import Services
 from agent.assistants.common.whole_documents import WholeDocuments, document_elements
 from agent.core.budget import Meter
-from agent.evidence.citations import inert
+from agent.evidence.citations import id_meant, inert
 from agent.evidence.queries import clean_text
 from agent.evidence.quotes import as_it_says
 from agent.evidence.records import with_weekday
@@ -108,12 +108,9 @@ def _line(found: Difference | FileLimit, texts: Mapping[str, str]) -> str:
     sides = [(found.words, found.id)] if isinstance(found, FileLimit) else [
         (found.first_words, found.first), (found.second_words, found.second)
     ]  # fmt: skip
-    told = [(as_it_says(words, texts.get(_id(name), "")), _id(name)) for words, name in sides]
+    named = [(words, id_meant(name, texts)) for words, name in sides]
+    told = [(as_it_says(words, texts.get(name, "")), name) for words, name in named]
     if not all(words for words, _ in told) or len({words for words, _ in told}) < len(told):
         return ""
     quotes = (f"“{inert(clean_text(words, _WORDS))}” [^{name}]" for words, name in told)
     return f"{inert(clean_text(found.about, _ABOUT))}: {' ≠ '.join(quotes)}"
-
-
-def _id(name: str) -> str:
-    return name.strip(" []^")
