@@ -402,10 +402,22 @@ class _Planner:
         light = sunset(place, self._date) - minutes if is_spot(place) else _DAY
         return [Window(0, _DAY, usual=(0, light if light >= first else _DAY))]
 
+    def _frame(self) -> tuple[bool, int]:
+        """Return whether an order has only meals and rests; then the bit of its last, if a rest.
+
+        It is the frame of a day: what else was found comes in between.
+        """
+        named = [pair for pair in zip(self.places, self._turns, strict=True) if pair[1]]
+        is_frame = bool(self._order) and all(is_break(p) or self._is_meal(p) for p, _ in named)
+        last = 1 << len(self._words) >> 1
+        is_rest = all(is_break(place) for place, turns in named if turns & last)
+        return is_frame, last if is_frame and is_rest else 0
+
     def _day(self) -> Day:
         ids = [place["id"] for place in self.places]
         ends = self._near is not None
-        is_ordered = bool(self._order and any(self._turns))
+        is_frame, closing = self._frame()
+        is_whole = bool(self._order and any(self._turns)) and not is_frame
         away = _SETTING_OUT if self._sets_out else 0
         late_meals = {
             window.meal: _MAY_BE[window.meal][1]
@@ -416,7 +428,7 @@ class _Planner:
         return Day(
             visits=[
                 # Beside what an order has, only a meal comes in.
-                replace(visit, turns=turn, windows=() if is_ordered and no_meal else visit.windows)
+                replace(visit, turns=turn, windows=() if is_whole and no_meal else visit.windows)
                 for visit, turn in zip(self._visits, self._turns, strict=True)
                 for no_meal in [visit.counts and not turn]
             ],
@@ -429,6 +441,7 @@ class _Planner:
             budget=self._budget,
             spares_ways=self._walks_little,
             late_meals=late_meals,
+            closing=closing,
         )
 
     def _leg(self, start: str, end: str) -> Leg:

@@ -104,6 +104,8 @@ class Day:
     """Whether less time on the way is better than an earlier end."""
     late_meals: Mapping[Meal, int] = field(default_factory=dict)
     """Until when one goes on without a meal that may be late."""
+    closing: int = 0
+    """The turns behind which nothing comes that has none, a bit each."""
 
     @cached_property
     def alike(self) -> list[int]:
@@ -233,6 +235,8 @@ def _visits_from(
         is_more = rested and visit.is_break and not (visit.is_wanted or visit.turns)
         is_more |= (visit.counts and made >= day.most) or visit.cost > left
         if visited >> at & 1 or is_more:
+            continue
+        if taken & day.closing and not visit.turns:
             continue
         for turn in _free_turns(day, visit, taken):
             # Of the visits before, those whose turn comes later.
