@@ -224,8 +224,10 @@ async def test_codes_own_look_ups_never_take_the_calls_that_the_model_asks_for()
         state = await lab.ask(ZH, context={"max_research_loops": 1})
         opening = asking.turns[0]
         named = [part.split(":")[0] for part in block(opening.user, "more").split("；")][:3]
-        known = {place["id"].removeprefix("amap:") for place in state["places"]}
-        assert set(named) <= known
+        known = {place["id"].removeprefix("amap:"): place for place in state["places"]}
+        assert set(named) <= set(known)
+        # What a search named is one of its hits, whoever looked it up.
+        assert all(known[name]["keywords"] for name in named)
         assert len(asking.turns) == 1, "each call brought a record, new or known: enough"
         assert "王府井 116.411246,39.913822" in block(opening.user, "centre")
         assert "个结果" in block(opening.user, "tried")

@@ -144,7 +144,8 @@ async def test_few_hits_widen_the_search_and_that_is_told(world: World) -> None:
     assert [gap["code"] for gap in result.gaps] == ["map_widened"]
     [place], [gap] = result.places, result.gaps
     assert (place["distance_m"] or 0) > 500
-    assert gap["message"] == say("map.widened", "en", near="500 m", far="1.2 km")
+    told = say("map.widened", "en", near="500 m", far="1.2 km")
+    assert gap["message"] == f"pharmacy, {result.centre_name}: {told}"
     assert gap["concerns"] == [place["source"]]
 
 

@@ -9,6 +9,7 @@ from agent.core.faults import contained
 from agent.core.strings import letters_of
 from agent.evidence.figures import figures
 from agent.evidence.geo import distance_text, location_in, metres_apart
+from agent.evidence.kinds import in_words
 from agent.evidence.maps import WAYS
 from agent.evidence.mentions import named_in, without_branch
 from agent.evidence.records import map_title
@@ -210,8 +211,16 @@ class Prefetch:
         ]
         if farther:
             message = say("map.widened", self._options.language, near=near, far=far)
-            self._remark("map_widened", message)
+            self._remark("map_widened", f"{self._what_around()}{message}")
             self._result.gaps[-1]["concerns"] = farther
+
+    def _what_around(self) -> str:
+        """Return what was searched around what, in front of what is said of it."""
+        searches, language = self._result.searches, self._options.language
+        words = (in_words(each["keyword"], language) for each in searches if each["keyword"])
+        parts = [*words, *(in_script(each["where"], language) for each in searches)]
+        told = say("punctuation.comma", language).join(dict.fromkeys(filter(None, parts)))
+        return f"{told}{say('punctuation.colon', language)}" if told else ""
 
     def _tell_city(self, place: str, city: str, others: Sequence[str], at: Location) -> None:
         """Note which city's place was taken, where others have one, or nobody said which city."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
+from itertools import chain
 from typing import Any
 
 from typing_extensions import TypedDict
@@ -336,7 +337,11 @@ class MapRecords:
         if self._is_elsewhere(place):
             self.reject(name, f"in {place['city']}, not in {', '.join(self.cities)}")
             return None
-        place["keywords"], place["distance_m"] = list(keywords), metres
+        # What a search named and a tool looked up was found by that search.
+        own = place["id"].partition(":")[2]
+        found = chain(*(hit["keywords"] for hit in self.result.hits if hit["id"] == own))
+        place["keywords"] = list(dict.fromkeys([*keywords, *found]))
+        place["distance_m"] = metres
         place["distance_from"] = self.result.centre_name if metres is not None else None
         place["fetched_at"] = self._time()
         if place["cost"] and self.presentation.currency != "CNY":
