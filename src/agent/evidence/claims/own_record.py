@@ -21,7 +21,7 @@ from agent.evidence.types import Place
 from agent.evidence.written import Date
 
 _NOT_PLAIN = re.compile(
-    r"[×*+=÷→~≈]|或|合计|一共|总共|共计|总价|[一-十]个?人|[两几]位|剩|每|/|比|差|多|少|贵|便宜|约|左右|以[内上下]|起|建议|可以|到达|出发|步行"
+    r"[×*+=÷→~≈]|或|合计|一共|总共|共计|总价|[一-十]个?人|[两几]位|剩|每(?![日天]\s?\d{1,2}:)|/|比|差|多|少|贵|便宜|约|左右|以[内上下]|起|建议|可以|到达|出发|步行"
     r"|骑|假设|\b(?:total|together|each|for (?:two|three|four)|than|cheaper|difference|between|per"
     r"|walk|on foot|arrive|leaves?|left|start|about|around|roughly|under|over|up to|from"
     r"|at (?:least|most)|or|if|say|assum\w*"
