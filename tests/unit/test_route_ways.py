@@ -6,12 +6,13 @@ import pytest
 
 from agent.assistants.common.judge import record_texts
 from agent.assistants.deep_research.write_report import distance_lines
-from agent.evidence.geo import distance_text
+from agent.evidence.geo import distance_text, location_at
 from agent.evidence.records import record_sections, route_lines, route_text
 from agent.evidence.types import Leg, Place, Route
 from agent.evidence.way_steps import step_text
 from agent.mcp.amap.records import AmapReader
 from agent.mcp.amap.tools import TOOLS_BY_INTENT, clean_arguments
+from agent.mcp.new_records import legs_over, new_route
 from agent.texts import Language, say
 from tests.support.rows import by_examples
 from tests.unit.test_map_places import DETAIL, reader
@@ -290,3 +291,20 @@ def test_a_judge_is_told_a_ride_once_and_in_one_language() -> None:
     line, exact = text.split(" |\n")
     assert route_text(route, "en") in line
     assert exact.startswith(f"{route['distance_m']} m, ")
+
+
+def test_the_legs_of_a_way_over_a_stop_add_up_to_the_whole_as_they_are_shown() -> None:
+    """10 and 16 minutes were 27 minutes: 26.6, rounded."""
+    at = location_at("120.15", "30.25", "WGS-84")
+    assert at
+    stops = [("Bridge", at), ("Lunch", at), ("Tower", at)]
+    legs = [(2140, 624), (3840, 972)]
+    route = new_route(
+        id="x:1", mode="transit", stops=stops, url="https://example.org",
+        distance_m=sum(metres for metres, _ in legs), duration_s=sum(time for _, time in legs),
+        steps=legs_over(stops, legs),
+    )  # fmt: skip
+    told = route_text(route, "en")
+    assert "2.1 km, 10 min" in told
+    assert "3.8 km, 16 min" in told
+    assert "5.9 km · 26 min" in told

@@ -69,8 +69,15 @@ def new_route(
 ) -> Route:
     """Return a way from the first stop over the others to the last.
 
-    A line of no length, or of more points than are kept, is left out.
+    A line of no length, or of more points than are kept, is left out. Of a way told in legs the
+    whole is what its legs come to as a reader sees them: 10 and 16 minutes are 26, not 27.
     """
+    legs = [(step["distance_m"], step.get("duration_s")) for step in steps if "duration_s" in step]
+    lengths, times = [metres for metres, _ in legs if metres], [s for _, s in legs if s]
+    if distance_m and len(lengths) > 1 and len(lengths) == len(steps):
+        distance_m = sum(each if each < 1000 else round(each, -2) for each in lengths)
+    if duration_s and len(times) > 1 and len(times) == len(steps):
+        duration_s = sum(60 * max(1, round(each / 60)) for each in times)
     named = [Anchor(name=name, wgs84=wgs84_of(at), location=at) for name, at in stops]
     route = Route(
         id=id,
