@@ -234,6 +234,22 @@ async def test_a_report_shows_the_lines_of_a_calculation_whose_results_it_tells(
     assert "1668" not in text, "what is not cited is not shown"
 
 
+async def test_a_shown_line_of_a_calculation_comes_with_the_lines_that_it_rests_on() -> None:
+    program = (
+        "print(f'一年：417 * 3 = {417 * 3} 元')\nprint(f'别的：417 * 5 = {417 * 5} 元')\n"
+        "print(f'差：(417 - 400)/417 = {17 / 417:.2f}; 两年：1251 * 2 = {1251 * 2} 元')"
+    )
+    llm = Lead(
+        lambda turn: [search("电芯成本")],
+        lambda turn: [code(program), end()],
+        deep_report=lambda turn: ModelReply(text="# 报告\n\n合 2502 元[^c0-0]。"),
+    )
+    async with deep_laboratory(llm, web=Web(long_page)) as lab:
+        body = strip_references(str(answer_of(await research(lab)).text))
+    assert "- 一年：417 \\* 3 = 1251 元\n- 差：" in body
+    assert "别的" not in body
+
+
 async def test_a_sum_that_the_report_works_out_itself_is_not_shown_again_below_it() -> None:
     program = "print(f'两次：417 × 3 = {417 * 3} 元')\nprint(f'六次：417 × 6 = {417 * 6} 元')"
     text = "# 报告\n\n电芯成本有人测过[^{page}]。417 × 3 = 1,251 元，六次 2502 元{mark}。"

@@ -57,7 +57,7 @@ from agent.core.progress import event
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import cited_ids, inert
 from agent.evidence.claims.passages import Passage
-from agent.evidence.claims.shown_sums import shown_results
+from agent.evidence.claims.shown_sums import results_in, shown_results
 from agent.evidence.claims.statements import LINKED, statements
 from agent.evidence.figures import figures
 from agent.evidence.geo import distance_m
@@ -201,21 +201,29 @@ class _Report:
     def _calculations(self) -> str:
         """Return the lines of calculations whose results the text tells, without its own sums.
 
-        What a program gave and the revised text no longer says would contradict it.
+        With the lines that these rest on. What else a program gave and the revised text no longer
+        says would contradict it.
         """
         used = {source["id"] for source in self.draft.citer.used}
         said = statements(self.draft.body, LINKED)
         worked = {figure.value for figure in shown_results(said)}
         told = {figure.value for one in said for figure in figures(one.plain)}
-        marks, blocks = "", list[str]()
-        for source in filter(is_calculation, self.state.get("sources_gathered", [])):
+        marks, blocks, terms = "", list[str](), set[Decimal]()
+        programs = [*filter(is_calculation, self.state.get("sources_gathered", []))]
+        # What a line rests on was worked out before it.
+        for source in reversed(programs):
             lines = rounded(source["quotes"][0]).strip().splitlines()
-            is_cited = source["id"] in used
-            kept = [line for line in lines if self._is_told(line, told, worked, cited=is_cited)]
-            if kept and len(lines) > 1:
+            is_cited, kept = source["id"] in used, list[str]()
+            for line in reversed(lines) if len(lines) > 1 else ():
+                is_told = self._is_told(line, told, worked, cited=is_cited)
+                if is_told or self._is_told(line, terms, worked, cited=False):
+                    kept.insert(0, line)
+                    terms |= {figure.value for figure in figures(line)}
+            if kept:
                 # A line of a mark alone below a block reads like a stray one.
-                marks += f"[^{source['id']}]" if is_cited else ""
-                blocks.append("\n".join(f"- {inert(line)}".replace("*", "\\*") for line in kept))
+                marks = f"[^{source['id']}]" * is_cited + marks
+                shown = [f"- {inert(line)}".replace("*", "\\*") for line in kept]
+                blocks.insert(0, "\n".join(shown))
         head = f"**{say('deep_research.calculated', self.draft.language)}**{marks}"
         whole = "\n\n".join([head, *blocks]) if blocks else ""
         return self.draft.by_code(self.draft.cited(whole))
@@ -225,7 +233,8 @@ class _Report:
         results = {figure.value for figure in shown_results(statements(line, LINKED))}
         if results and results <= worked:
             return False
-        shown = results or {figure.value for figure in figures(line)}
+        behind = results_in(line)
+        shown = {f.value for f in figures(line) if not behind or f.text in behind}
         return any(value in told and (cited or value >= _TELLING) for value in shown)
 
     async def body(self) -> AsyncIterator[str]:
