@@ -206,6 +206,23 @@ async def test_a_program_with_a_number_from_nowhere_is_no_source_and_the_number_
     assert [s for s in state["sources_gathered"] if s["id"] == "c0-0"] == []
 
 
+async def test_a_number_from_nowhere_keeps_only_its_own_lines_from_being_cited() -> None:
+    program = (
+        "rate = 8765\nprint(f'417 × 3 = {417 * 3}')\nprint(f'much: {rate * 417}')\n"
+        "print(f'1251 × 2 = {417 * 3 * 2}')"
+    )
+    llm = Lead(
+        lambda turn: [search("电芯成本")],
+        lambda turn: [code(program), end()],
+        deep_report=lambda turn: ModelReply(text="# 报告\n\n合 2502 元[^c0-0]。"),
+    )
+    async with deep_laboratory(llm, web=Web(long_page)) as lab:
+        state = await research(lab)
+    [source] = [each for each in state["sources_gathered"] if each["id"] == "c0-0"]
+    assert source["quotes"] == ["417 × 3 = 1251\n1251 × 2 = 2502"]
+    assert "much" not in llm.asked("deep_report")[-1].user
+
+
 async def test_a_program_may_calculate_with_what_it_has_printed_as_a_result() -> None:
     program = "print(f'417 × 3 = {417 * 3}')\nprint(f'1251 × 2 = {1251 * 2}')"
     llm = Lead(

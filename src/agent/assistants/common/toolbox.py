@@ -23,7 +23,7 @@ from agent.assistants.common.document_tools import (
 )
 from agent.assistants.common.gaps import gap_of
 from agent.assistants.common.inside_words import KeptInside
-from agent.assistants.common.literals import results_among, without_literals
+from agent.assistants.common.literals import lines_alike, results_among, without_literals
 from agent.assistants.common.own_documents import (
     SEARCH_DOCUMENTS,
     OwnPassages,
@@ -523,16 +523,19 @@ class Toolbox:
         self.tell("code", outcome.id, line, seconds=time.monotonic() - began)
 
     async def _cite_code(self, outcome: ToolOutcome) -> None:
-        """Make the result of a program citable, unless it calculates with numbers from nowhere."""
+        """Make the result of a program citable, but for lines with numbers from nowhere."""
         if self.policy.unfounded is None or outcome.failed:
             return
-        if lost := await self._unfounded(outcome.asked):
-            numbers = ", ".join(lost[:_NUMBERS])
-            outcome.hint = say("tools.unfounded", self.language, numbers=numbers)
+        (lost, without), text = await self._unfounded(outcome.asked), outcome.text
+        if lost:
+            numbers, text = ", ".join(lost[:_NUMBERS]), lines_alike(text, without)
+            key = "tools.unfounded_rest" if text else "tools.unfounded"
+            outcome.hint = say(key, self.language, numbers=numbers)
+        if not text:
             return
         outcome.calculation = Source(
-            id=f"{outcome.id}-0", kind="document", title=self._sums(outcome.text), url="",
-            provider=say("tools.calculation", self.language), quotes=[outcome.text],
+            id=f"{outcome.id}-0", kind="document", title=self._sums(text), url="",
+            provider=say("tools.calculation", self.language), quotes=[text],
         )  # fmt: skip
         outcome.source_ids = [outcome.calculation["id"]]
 
@@ -545,24 +548,25 @@ class Toolbox:
         title = short(told if len(lines) > 1 and names else text)
         return say("tools.worked_out", self.language) if title.endswith("…") else title
 
-    async def _unfounded(self, program: str) -> list[str]:
+    async def _unfounded(self, program: str) -> tuple[list[str], str]:
         """Return the numbers of a program that stand nowhere and are none of its own results.
 
-        A result is printed without the number in the program, too.
+        A result is printed without the number in the program, too. With what it prints where these
+        numbers are others.
         """
         assert self.policy.unfounded is not None
         assert self.policy.runner is not None
-        lost = await self.policy.unfounded(program)
+        lost, text = await self.policy.unfounded(program), ""
         while lost and (changed := without_literals(program, lost)):
             try:
                 printed = await self.policy.runner.run(changed)
             except AgentError:
                 break
-            found = results_among(lost, code_text(printed, self.language))
-            if not found or printed.error:
+            text = "" if printed.error else code_text(printed, self.language)
+            if not (found := results_among(lost, text)):
                 break
-            lost = [number for number in lost if number not in found]
-        return lost
+            lost, text = [number for number in lost if number not in found], ""
+        return lost, text
 
 
 def is_calculation(source: Source) -> bool:

@@ -157,7 +157,8 @@ class _Step:
         every = [*outcomes, *(o for each in explored for one in each for o in one.outcomes)]
         for gap in [gap for o in every for result in o.results for gap in result.gaps]:
             self.emit(event("gap", NODE, text=gap["message"]))
-        if any(each.kind == "code" and (each.failed or each.hint) for each in outcomes):
+        programs = [each for each in outcomes if each.kind == "code"]
+        if any(each.failed or (each.hint and not each.calculation) for each in programs):
             # A change or end beside a program that failed would leave its refusal unread.
             rulings = ["code_first" if r == MOVED or (c["name"] in (CHANGE, END) and r is None)
                        else r for c, r in zip(calls, rulings, strict=True)]  # fmt: skip
