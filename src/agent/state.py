@@ -505,6 +505,8 @@ class PlannedMap(BaseModel):
     mode: Literal["walking", "driving", "no_motorway", "bicycling", "transit"] | None = None
     via: list[str] = Field(default_factory=list)
     wishes: list[str] = Field(default_factory=list)
+    open_at: str | None = None
+    open_on: list[int] = Field(default_factory=list)
 
 
 class WrittenQuery(BaseModel):
@@ -522,8 +524,8 @@ class PlannedConstraints(BaseModel):
     people: int | None = None
     min_rating: float | None = None
     free: bool | None = None
-    open_at: str | None = Field(None, description="HH:MM")
-    open_until: str | None = Field(None, description="To stay past ten: 22:30")
+    open_at: str | None = None
+    open_until: str | None = Field(None, description="past ten: 22:30")
     open_on: list[int] = Field(default_factory=list, description="1 Monday")
     not_on: list[int] = Field(default_factory=list)
     max_distance_m: int | None = None
@@ -555,12 +557,12 @@ class PlannedDay(BaseModel):
     """A day over several places that is to be planned, or the planned one changed."""
 
     begins: str | None = None
-    back_by: str | None = Field(None, description="half a day 14:00, afternoon 18:00, night 22:00")
+    back_by: str | None = Field(None, description="half day 14:00, afternoon 18:00, night 22:00")
     stops: int | None = Field(None, description="named meals apart")
     on_foot: bool = False
     little_walking: bool = False
     sets_out: bool = Field(False, description="begins is leaving home")
-    order: list[str] = Field([], description="kinds, names, lunch, dinner")
+    order: list[str] = Field([], description="if said: kinds, names, lunch")
     meals: list[str] = Field([], description="lunch, dinner")
     changes: list[PlannedChange] = []
 

@@ -10,7 +10,8 @@ from agent.assistants.common.question import Asked, asked, asked_by_rules, turn_
 from agent.assistants.common.shown_records import days_forecast, forecast_lines
 from agent.assistants.common.turn import now_there
 from agent.configuration import Configuration
-from agent.evidence.constraints import check
+from agent.evidence.constraints import check, judged, with_own
+from agent.evidence.maps import valid_map_task
 from agent.state import Previous, SearchQueryList, Turn
 from agent.texts import say
 from tests.unit.test_constraints import record
@@ -387,3 +388,33 @@ def test_a_writer_is_told_which_day_that_was_asked_for_the_forecast_does_not_rea
     told = {**question, "question": "北京怎么样？", "day": "2026-12-01"}
     assert len(forecast_lines(Turn(**told), weather, "zh").splitlines()) == 1
     assert forecast_lines(question, [], "zh") == ""
+
+
+def test_what_one_search_alone_demands_holds_for_what_it_finds() -> None:
+    """Open from eight was asked of breakfast, and ruled out every museum."""
+    early = {"query": "王府井 早餐", "map": {**MAP, "keywords": ["早餐"], "open_at": "08:00"}}
+    museums = {"query": "王府井 博物馆", "map": {**MAP, "keywords": ["博物馆"], "open_on": [1]}}
+    found = read("王府井附近八点开门的早餐，和周一开的博物馆", query=[early, museums])
+    tasks = [query["map"] or {} for query in found.queries]
+    assert [task.get("demands") for task in tasks] == [{"open_at": "08:00"}, {"open_on": [1]}]
+    assert found.demands == {}
+    opens = {"open_time": "10:00-18:00"}
+    museum = record(**opens, demands=tasks[1]["demands"])
+    breakfast = record(**opens, demands=tasks[0]["demands"])
+    verdicts = [place["verdicts"][0]["verdict"] for place in judged([museum, breakfast], {}, "zh")]
+    assert verdicts == ["satisfied", "violated"]
+    moment: Any = {"asked_at": 1.0, "max_cost": 50.0}
+    assert with_own(moment, {"open_at": "08:00"}) == {"max_cost": 50.0, "open_at": "08:00"}
+
+
+def test_what_every_search_demands_the_question_does() -> None:
+    query = {"query": "王府井 早餐", "map": {**MAP, "open_at": "08:00"}}
+    found = read("王府井附近八点开门的咖啡馆", query=[query])
+    assert found.demands == {"open_at": "08:00"}
+    assert "demands" not in (found.queries[0]["map"] or {})
+
+
+def test_a_reviewed_task_keeps_its_own_demands() -> None:
+    task = valid_map_task({**MAP, "open_at": "8:00"})
+    assert task is not None
+    assert valid_map_task(task) == task

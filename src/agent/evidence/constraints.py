@@ -154,6 +154,12 @@ _OF_ALL = frozenset({"open_at", "open_until", "open_on", "not_on", "max_distance
 """Demands that hold for whatever is shown."""
 
 
+def with_own(demands: Constraints, own: Constraints | None) -> Constraints:
+    """Return the question's demands with those of one search in their place."""
+    kept = {key: bound for key, bound in demands.items() if key != "asked_at" or not own}
+    return cast(Constraints, {**kept, **(own or {})})
+
+
 def check(place: Place, constraints: Constraints, language: Language) -> list[PlaceVerdict]:
     """Return one verdict for each constraint, each with the field that says so.
 
@@ -161,6 +167,7 @@ def check(place: Place, constraints: Constraints, language: Language) -> list[Pl
     price a head, and a museum of before is no car park. A car park beside what is asked for has to
     be open and near: what lunch may cost, and whom it suits, is no demand on it.
     """
+    constraints = with_own(constraints, place.get("demands"))
     kind = constraints.get("kind")
     names = f"{place['name']}|{place.get('name_en', '')}"
     unwanted = [_verdict("without", "violated", "name", language)]
@@ -186,7 +193,7 @@ def check(place: Place, constraints: Constraints, language: Language) -> list[Pl
 
 def judged(places: Sequence[Place], constraints: Constraints, language: Language) -> list[Place]:
     """Return the places with their verdicts: first what is known to meet most, last what fails."""
-    if not constraints:
+    if not constraints and not any(place.get("demands") for place in places):
         return list(places)
     checked = [
         Place(**{**place, "verdicts": check(place, constraints, language)}) for place in places

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, get_args
 
+from agent.evidence.constraints import valid_constraints
 from agent.evidence.queries import clean_text
-from agent.evidence.types import AvoidedRoad, MapIntent, MapTask, TravelMode
+from agent.evidence.types import AvoidedRoad, Constraints, MapIntent, MapTask, TravelMode
 
 _MAX_NAME, _MAX_KEYWORDS, _MAX_WISHES = 80, 3, 8
 WAYS = ("route", "distance")
@@ -36,8 +37,18 @@ def valid_map_task(candidate: Mapping[str, Any]) -> MapTask | None:
         task["avoid"] = roads
     if wishes := _words(candidate.get("wishes"), _MAX_WISHES):
         task["wishes"] = wishes
+    if own := _own_demands(candidate):
+        task["demands"] = own
     task["mode"] = mode if mode in get_args(TravelMode) else None
     return task if _is_complete(task) else None
+
+
+def _own_demands(candidate: Mapping[str, Any]) -> Constraints:
+    """Return what is demanded of this task's places alone: of a model's form, or of a task."""
+    own = candidate.get("demands")
+    if not isinstance(own, Mapping):
+        own = {key: candidate.get(key) for key in ("open_at", "open_on")}
+    return valid_constraints(own)
 
 
 def _is_complete(task: MapTask) -> bool:

@@ -189,6 +189,8 @@ class Place(TypedDict):
     """The ids of all sources that stand for it, where several branches found it."""
     verdicts: NotRequired[list[PlaceVerdict]]
     """Of the question's constraints; absent where it has none."""
+    demands: NotRequired[Constraints]
+    """Of the search that found it, for the question's; a message's places have none."""
     mentioned: bool
     """Whether the answer names it."""
     number: NotRequired[int]
@@ -441,6 +443,8 @@ class MapTask(TypedDict):
     """Roads that a way by car is not to take."""
     said: NotRequired[dict[str, str]]
     """The asker's words for places, by their names there."""
+    demands: NotRequired[Constraints]
+    """On what this search finds alone: they stand for the question's."""
     by_rules: NotRequired[bool]
     """A way that rules wrote: what is wished of it they do not read."""
     found: NotRequired[list[FoundPlaces]]

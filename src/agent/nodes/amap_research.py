@@ -21,7 +21,7 @@ from agent.core.errors import AgentError
 from agent.core.faults import await_or_else, contained
 from agent.core.progress import Emit, event
 from agent.evidence.citations import MARKER
-from agent.evidence.constraints import fitting, judged
+from agent.evidence.constraints import fitting, judged, with_own
 from agent.evidence.geo import distance_text
 from agent.evidence.intent import asks_walks
 from agent.evidence.maps import WAYS
@@ -77,6 +77,7 @@ async def amap_research(
             map_result = await branch.run()
     except AgentError as error:
         map_result = MapResult(gaps=[branch.lost(error)])
+    branch.keep_demands(map_result)
     said = branch.in_words_of_asker(map_result)
     for gap in map_result.gaps:
         branch.emit(event("gap", NODE, id=branch.id, text=gap["message"]))
@@ -125,6 +126,7 @@ async def look_up_named(
         on_call=branch.on_call,
     )  # fmt: skip
     await await_or_else("measuring walks", branch.measure_walks(map_result), lambda: None)
+    branch.keep_demands(map_result)
     branch.in_words_of_asker(map_result)
     return map_result, branch.meter.usage
 
@@ -159,7 +161,7 @@ def _branch(
         keywords=configuration.map_keywords,
         details=configuration.map_details,
         more=configuration.map_more_details,
-        constraints=turn.get("constraints", {}),
+        constraints=with_own(turn.get("constraints", {}), state["task"].get("demands")),
         on_found=lambda spots: emit(event("map_found", NODE, id=prefix, spots=spots)),
         question=turn["question"],
         known=state.get("known", []),
@@ -270,6 +272,11 @@ class _Branch:
             map_result.places[near[at]] = Place(
                 **{**place, "walk_m": leg["distance_m"], "walk_s": leg["duration_s"]}
             )
+
+    def keep_demands(self, map_result: MapResult) -> None:
+        """Have the places carry what is demanded of what this search finds alone."""
+        if own := self.task.get("demands"):
+            map_result.places[:] = [Place(**{**p, "demands": own}) for p in map_result.places]
 
     def in_words_of_asker(self, map_result: MapResult) -> AskerWords:
         """Call places as their asker does, who does not read the map's names; return the words."""

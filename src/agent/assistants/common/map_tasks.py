@@ -126,7 +126,7 @@ def _merge(
     """
     if task is None:
         return None
-    earlier = tasks_at[_where(task)]
+    earlier = tasks_at[(*_where(task), str(task.get("demands")))]
     taken = {word for each in earlier for word in each.get("keywords", [])}
     words = [word for word in task.get("keywords", []) if word not in taken]
     for each in earlier:

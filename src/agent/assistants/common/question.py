@@ -124,6 +124,7 @@ def asked(
     if not (replans or queries) and (written.query or not may_skip or outing is not None):
         queries = [question_as_query(turn, configuration)]
     demands = valid_constraints(stated.model_dump()) if stated else Constraints()
+    demands = _of_all(demands, queries)
     demands = demands if outing else _with_kind(demands, queries, previous)
     queries = [_for_the_web(query, demands) for query in queries]
     is_reply = not (queries or demands or replans)
@@ -412,6 +413,17 @@ def _with_kind(demands: Constraints, queries: Sequence[Query], previous: Previou
     if not kind or "kind" in demands or not is_about_it or not (demands or words):
         return demands
     return Constraints(**{**demands, "kind": kind})
+
+
+def _of_all(demands: Constraints, queries: Sequence[Query]) -> Constraints:
+    """Return the question's demands with those that each search of the map has as its own."""
+    tasks = [task for query in queries if (task := query["map"]) and task["intent"] in _SEARCHES]
+    own = [task.get("demands", {}) for task in tasks]
+    if not own or any(each != own[0] for each in own):
+        return demands
+    for task in tasks:
+        task.pop("demands", None)
+    return Constraints(**{**demands, **own[0]})
 
 
 def _for_the_web(query: Query, demands: Constraints) -> Query:

@@ -147,6 +147,8 @@ def _with_mentions(
         return not is_mentioned, leads, cited.get(id, last), named.get(id, 0)
 
     marked = [Place(**{**p, "mentioned": not order(p)[0]}) for p in sorted(places, key=order)]
+    for place in marked:
+        place.pop("demands", None)
     named_first = [p for p in marked if p["mentioned"]]
     others = [p for p in marked if not (p["mentioned"] or _is_unasked(p))]
     return [*(named_first if first else in_list_order(named_first, text)), *others]
@@ -188,6 +190,9 @@ def _joined(records: Sequence[Place]) -> Place:
     ids = list(dict.fromkeys(id for place in [best, *records] for id in source_ids(place)))
     if len(ids) > 1:
         joined["sources"] = ids
+    if any(place.get("demands") != best.get("demands") for place in records):
+        # Which of the searches it is to serve is not known.
+        joined.pop("demands", None)
     further = {each["origin"]: each for place in records for each in place.get("further", [])}
     for place in records:
         if (name := place["distance_from"]) and (metres := place["distance_m"]) is not None:
