@@ -329,6 +329,10 @@ def test_every_export_lists_what_a_source_corrected_with_its_words() -> None:
     given = answer(answer=text, notice="", statements=[says])
     assert "来源的说法不同：“到20:00” [1]" in html_page(given), "not the whole row of a map"
     assert "每天" not in markdown_document(given)
+    place_row = statement(0, first, "revised", "书店 \\| 人均40元 \\| 距王府井 132 m")
+    of_map = [Source(**{**source(), "kind": "place"})]
+    given = answer(answer=text, notice="", statements=[place_row], sources=of_map)
+    assert "132 m" not in markdown_document(given)
     assert 'class="checked"' not in html_page(answer())
     assert "按来源核对" not in markdown_document(answer())
 

@@ -120,11 +120,16 @@ class CheckedSentence:
 
 
 def checked_sentences(answer: FinishedAnswer) -> list[CheckedSentence]:
-    """Return each sentence that a source corrects, with its words."""
+    """Return each sentence that a source corrects, with its words.
+
+    Of a map's record these are the few that decide: its row is for models to read.
+    """
     numbers = {source["id"]: source.get("number") for source in answer.sources}
+    of_maps = {source["id"] for source in answer.sources if source["kind"] == "place"}
     found: list[CheckedSentence] = []
     for row in answer.statements:
-        if row["verdict"] in _CORRECTED and row.get("quote"):
+        is_told = row.get("says") or (row.get("quote") and row.get("source") not in of_maps)
+        if row["verdict"] in _CORRECTED and is_told:
             text = _LINK.sub("", answer.answer[row["start"] : row["end"]])
             number = numbers.get(row.get("source") or "")
             cited = f" [{number}]" if number else ""
