@@ -1,6 +1,6 @@
 """After edits a text agrees with itself: what still tells the old figure, day or name is found."""
 
-from agent.evidence.claims.agreement import left_behind, taken_out, told_elsewhere
+from agent.evidence.claims.agreement import left_behind, resting_on, taken_out, told_elsewhere
 from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Passage
 from agent.evidence.claims.revision import Edit, Insert, Revision
@@ -44,3 +44,15 @@ def test_an_answer_is_taken_out_where_all_that_answers_goes_and_nothing_comes_fo
     assert taken_out(out, [["1"], ["1", "2"], [], ["3"]]) == [0]
     again = Revision(edits=out.edits, inserts=[Insert(after="1", text="As it was.")])
     assert taken_out(again, [["1"]]) == []
+
+
+def test_what_sums_up_a_changed_figure_is_judged_again_with_the_opening() -> None:
+    text = (
+        "Near to far: Java, Roasberg [^a0-1].\n\n- Java is 227 m away [^a0-1].\n"
+        "- Roasberg is 264 m away [^a0-2].\n\nJava is the cheapest of both [^a0-1] [^a0-2].\n"
+    )
+    found = statements(text, MARKED)
+    further = Revision(edits=[Edit(id="2", text="Java is 277 m away [^a0-1].")])
+    assert resting_on(further, found) == ["1", "4"]
+    nearer = Revision(edits=[Edit(id="2", text="Java is 227 m from here [^a0-1].")])
+    assert resting_on(nearer, found) == []

@@ -30,6 +30,7 @@ from agent.evidence.citations import ids_in, inert
 from agent.evidence.claims.agreement import (
     LeftBehind,
     left_behind,
+    resting_on,
     taken_out,
     told_elsewhere,
 )
@@ -347,7 +348,7 @@ class _Revising:
         return [ReviewLine(f"a{n}", text, at) for n, (text, at) in enumerate(found, 1)]
 
     async def _doubt(self, revision: Revision) -> None:
-        """Note which statements still disagree with an edit, but for those that were passed."""
+        """Note which statements disagree with an edit or rest on it, but for those passed."""
         claims = self.claims
         behind = await compute(
             lambda: left_behind(revision, claims.statements, claims.outcomes),
@@ -355,7 +356,10 @@ class _Revising:
         )
         passed = {one.line for one in revision.passed if one.why}
         fine = {at for line in self.behind if line.name in passed for at in line.at}
-        names = {one.name for one in behind} - fine
+        resting = await compute(
+            lambda: resting_on(revision, claims.statements), otherwise=list[str]
+        )
+        names = {*(one.name for one in behind), *resting} - fine
         self.doubtful = {one.key for one in claims.statements if one.name in names}
 
     async def _reply(

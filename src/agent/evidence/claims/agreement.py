@@ -16,6 +16,8 @@ from agent.evidence.figures import Figure, figures, is_one_day
 
 _DIGITS, _MOST, _LONGEST = 3, 12, 160
 """Digits of a number without a unit that is told apart by them, and how much is told."""
+_MOST_RESTING = 5
+"""They are judged in the calls that the edits themselves need."""
 _YEARS = range(1900, 2100)
 
 
@@ -127,6 +129,27 @@ def _is_borne(words: str, outcome: Outcome) -> bool:
     if not told:
         return any(words in names_in(passage.text) for passage in passages)
     return any(_is_same(told[0], figure) for passage in passages for figure in passage.figures)
+
+
+def resting_on(revision: Revision, statements: Sequence[Statement]) -> list[str]:
+    """Return the statements that may rest on a figure which an edit has changed: to judge again.
+
+    An order, a choice: the text's first block, and what sums up several sources, of which the
+    edited statement cites one.
+    """
+    edited, changed = {edit.id for edit in revision.edits}, set[str]()
+    for edit in revision.edits:
+        old = [one for one in statements if edit.id in (one.name, row_name(one))]
+        if any(figures(told) for told, _ in _exchanged(old, edit)):
+            changed |= {name for one in old for name in one.exact or one.cited}
+    found = [
+        one.name
+        for one in statements
+        if edited.isdisjoint((one.name, row_name(one)))
+        and (cited := {*(one.exact or one.cited)}) & changed
+        and (one.block == statements[0].block or len(cited) > 1)
+    ]
+    return found[:_MOST_RESTING]
 
 
 def told_elsewhere(line: str, at: Collection[str], statements: Sequence[Statement]) -> list[str]:
