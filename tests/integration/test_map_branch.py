@@ -57,6 +57,14 @@ async def test_all_three_keywords_are_searched_and_said_to_be(lab: MapLab) -> No
     }
 
 
+@pytest.mark.parametrize("place", ["市中心", "北京市中心", "Beijing city center"])
+async def test_the_middle_of_a_city_is_where_the_city_is(lab: MapLab, place: str) -> None:
+    task: MapTask = {"intent": "nearby", "place": place, "city": "北京", "keywords": ["书店"]}
+    map_result = await lab.map_result(task)
+    assert map_result.centre_name == place
+    assert [gap["code"] for gap in map_result.gaps if gap["code"] != "map_no_results"] == []
+
+
 @pytest.mark.parametrize(("calls", "enough"), [(20, True), (8, False)])
 async def test_further_hits_are_looked_up_until_two_meet_the_budget_or_the_share_is_spent(
     lab: MapLab, calls: int, enough: bool

@@ -231,3 +231,13 @@ async def test_that_a_place_was_not_found_is_not_told_of_one_that_a_model_found(
     assert result.places
     taken = say("map.taken", "en", place=place, name=STATION)
     assert [gap["message"] for gap in result.gaps] == ([taken] if told else [])
+
+
+@pytest.mark.parametrize("place", ["Seestadt city centre", "the centre of Seestadt", "Downtown"])
+async def test_the_middle_of_a_city_is_where_the_city_is(world: World, place: str) -> None:
+    """Nothing is called so, and nothing was found around it."""
+    task = {"intent": "nearby", "place": place, "city": "Seestadt", "keywords": ["cafe"]}
+    result = await world.result(task)
+    assert result.centre_name == place
+    assert result.places
+    assert all(found["distance_m"] is not None for found in result.places)

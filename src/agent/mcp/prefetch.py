@@ -10,6 +10,7 @@ from agent.core.strings import letters_of
 from agent.evidence.figures import figures
 from agent.evidence.geo import distance_text, location_in, metres_apart
 from agent.evidence.kinds import in_words
+from agent.evidence.language import fold
 from agent.evidence.maps import WAYS
 from agent.evidence.mentions import named_in, without_branch
 from agent.evidence.records import map_title
@@ -34,6 +35,14 @@ _HERE_WORDS = frozenset(
         "my location", "current location", "near me",
     }
 )  # fmt: skip
+_MIDDLES = frozenset(
+    {
+        "centre", "center", "downtown", "zentrum", "stadtzentrum", "innenstadt", "centre-ville",
+        "centro", "центр", "市中心", "中心", "城区", "市区", "中心城区",
+    }
+)  # fmt: skip
+_BESIDE_MIDDLES = frozenset({"the", "of", "city", "town", "der", "de", "du", "la", "ville", "的"})
+"""Words for where a city has its middle, and those that stand by them."""
 DEFAULT_RADIUS_M = 2000
 WIDER = 2.5
 """Times the radius, where few places lie within it."""
@@ -53,6 +62,15 @@ _WALKABLE_M = 1500
 def means_here(place: str | None) -> bool:
     """Return whether the words only say "where I am"."""
     return (place or "").strip().casefold() in _HERE_WORDS
+
+
+def is_middle(place: str, city: str | None) -> bool:
+    """Return whether a place is the middle of its city: 北京市中心, "Helsinki city centre"."""
+    rest, town = fold(place), (city or "").removesuffix("市")
+    for name in filter(None, (city, town, city_in_english(town))):
+        rest = rest.replace(fold(name), " ")
+    said = {*rest.replace(",", " ").split()}
+    return bool(town and said & _MIDDLES) and said <= _MIDDLES | _BESIDE_MIDDLES
 
 
 def one_line_of(text: str | None) -> str | None:

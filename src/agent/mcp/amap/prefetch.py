@@ -25,7 +25,7 @@ from agent.mcp.amap.records import (
     location_of,
 )
 from agent.mcp.amap.tools import RADIUS_M, ROUTE_TOOLS
-from agent.mcp.prefetch import ITSELF_M, Prefetch, one_line_of
+from agent.mcp.prefetch import ITSELF_M, Prefetch, is_middle, one_line_of
 from agent.mcp.records import (
     CALLS_FOR_TOOLS,
     FITTING,
@@ -227,6 +227,8 @@ class AmapPrefetch(Prefetch):
 
     async def _located(self, place: str, city: str | None, *, wide: bool = False) -> ResolvedPlace:
         """Return a place; which city's was taken is told where nobody named one."""
+        if city and is_middle(place, city):
+            return replace(await find_anchor(self._call, city, city, wide=True), name=place)
         anchor = await find_anchor(self._call, place, city, wide=wide)
         own, asked = letters_of(anchor.name), letters_of(place)
         if anchor.detail and own not in asked and asked not in own:

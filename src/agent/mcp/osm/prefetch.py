@@ -14,7 +14,7 @@ from agent.evidence.geo import location_in, metres_apart, parse_lnglat
 from agent.evidence.types import Location, MapTask, Place
 from agent.mcp.osm.records import OsmReader, location_of, name_of
 from agent.mcp.osm.tools import MODES, PROVIDER
-from agent.mcp.prefetch import ITSELF_M, Prefetch, one_line_of
+from agent.mcp.prefetch import ITSELF_M, Prefetch, is_middle, one_line_of
 from agent.mcp.records import BranchCalls, MapHit, MapRecords, lnglat, text_or_none
 from agent.texts import say
 
@@ -162,6 +162,9 @@ class OsmPrefetch(Prefetch):
             raise self._no_place()
         if point := parse_lnglat(place):
             return OsmSpot(place, Location(lng=point[0], lat=point[1], crs="WGS-84"), {})
+        if is_middle(place, city):
+            # No geocoder knows it by that name: it is where the city itself is, not all of it.
+            return OsmSpot(place, (await self._located(city, None)).location, {})
         if shown := self._shown(place, city, start):
             return shown
         rows = await self._geocoded(place, city)
