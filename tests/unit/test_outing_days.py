@@ -320,3 +320,24 @@ def test_a_museum_whose_hours_are_known_comes_before_one_of_unknown_hours_a_bit_
     unknown = spot(1, "无时间博物馆", open_time=None)
     day = Days().ask("去一个博物馆", [unknown, MUSEUM], outing={"stops": 1})
     assert stops(day) == ["自然博物馆"]
+
+
+def test_a_meal_is_had_where_an_earlier_answer_showed_a_place_that_is_open_then() -> None:
+    """No place fitted lunch on a Sunday, though three restaurants shown before were open."""
+    sights = [spot(1, "甲馆"), spot(2, "乙馆")]
+    closed = spot(3, "工作日饭馆", "中餐厅", open_time="周一至周五 11:00-21:00")
+    others = [
+        spot(9, "远饭馆", "中餐厅", open_time="11:00-21:00"),
+        spot(4, "近饭馆", "中餐厅", open_time="11:00-21:00"),
+        spot(2, "夜饭馆", "中餐厅", open_time="18:00-23:00", id="amap:night"),
+    ]
+    days = Days()
+    wish: Any = {"meals": ["lunch"], "order": ["甲馆", "工作日饭馆", "乙馆"]}
+    first = days.ask(
+        "周一在甲馆、乙馆玩，工作日饭馆吃午饭", [*sights, closed, *others], outing=wish
+    )
+    assert "工作日饭馆" in stops(first)
+    moved = days.ask("换成周日", [], query=[], day="2026-11-29", outing={})
+    assert "近饭馆" in stops(moved)
+    assert "远饭馆" not in stops(moved)
+    assert not moved.get("lacks")

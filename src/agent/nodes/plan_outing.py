@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Collection, Sequence
-from datetime import datetime, tzinfo
+from datetime import date, datetime, tzinfo
 
 from langgraph.runtime import Runtime
 
@@ -16,9 +16,10 @@ from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.processor import compute
 from agent.core.progress import Emit, event
-from agent.evidence.constraints import judged
+from agent.evidence.constraints import judged, openness
 from agent.evidence.geo import location_in, metres_apart
-from agent.evidence.kinds import is_any_of_kind, is_called, is_found_for, is_stop
+from agent.evidence.hours import clock_of, hours_of
+from agent.evidence.kinds import is_any_of_kind, is_called, is_found_for, is_meal, is_stop
 from agent.evidence.mentions import mentioned, places_of
 from agent.evidence.names import with_pinyin
 from agent.evidence.outing.plan import (
@@ -30,6 +31,7 @@ from agent.evidence.outing.plan import (
     stars_of,
     used_legs,
 )
+from agent.evidence.outing.schedule import MEALS
 from agent.evidence.outing.wish import dated_wish, with_found_places
 from agent.evidence.types import Gap, LeftOut, Leg, MapTask, Outing, OutingWish, Place
 from agent.evidence.zones import CHINA, zone_of
@@ -76,6 +78,10 @@ async def plan_outing(
     planner = _Planner(places, aim, services=services, meter=meter, emit=emit)
     asked_for = _asked_for(state, places)
     outing = await planner.outing() if len(places) > 1 else None
+    if outing and (meals := _meals_shown_before(outing, earlier, places, aim)):
+        meals = judged(meals, demands, reader_language(turn))
+        planner = _Planner([*places, *meals], aim, services=services, meter=meter, emit=emit)
+        outing = await planner.outing() or outing
     if outing:
         missed = [left for left in outing["left_out"] if _is_missed(left, aim, asked_for)]
         outing["left_out"] = missed
@@ -148,6 +154,30 @@ def _found(state: OverallState, again: Sequence[Place], wish: OutingWish) -> lis
     _, against = sorted_out(found, Aim(wish, language))
     shut = {left["place"] for left in against if left["reason"] in ("closed", "hours")}
     return coming_in(found, again, shut)[: len(state["query_list"])]
+
+
+def _meals_shown_before(
+    outing: Outing, earlier: Sequence[Place], places: Sequence[Place], aim: Aim
+) -> list[Place]:
+    """Return of the places of earlier answers the nearest for each meal that a plan lacks.
+
+    It is surely open then.
+    """
+    stops, known = places_of(outing), {place["id"] for place in places}
+    at = [place["wgs84"] for place in places if place["id"] in stops]
+    left = [p for p in earlier if is_meal(p) and p["id"] not in known]
+    left = [p for p in left if p["id"] not in aim.wish.get("without", [])]
+    left.sort(key=lambda p: min((metres_apart(p["wgs84"], each) for each in at), default=0))
+    weekday = [date.fromisoformat(outing["day"]).isoweekday()]
+    chosen: dict[str, Place] = {}
+    for meal, (_, latest) in MEALS.items():
+        clock = clock_of(latest)
+        for place in left if meal in outing.get("lacks", ()) else ():
+            hours = [openness(each, clock, weekday) for each in hours_of(place)]
+            if place["id"] not in chosen and {*hours} == {"satisfied"}:
+                chosen[place["id"]] = place
+                break
+    return [*chosen.values()]
 
 
 def _has_room(state: OverallState, wish: OutingWish) -> bool:

@@ -27,7 +27,7 @@ def listed_places(
     """
     if len(places) <= most:
         return list(places)
-    named = {*mentioned(places, texts), *stops}
+    named = {*mentioned(places, texts), *(p["id"] for p in places if p["id"] in stops)}
     room = max(0, most - len(named))
     others = [place["id"] for place in places if place["id"] not in named][:room]
     shown = {*named, *others}
