@@ -1,9 +1,15 @@
 """Which places a writer sees, and of how many it is told."""
 
+from typing import Any, cast
+
 from agent.assistants.common.listed_places import MOST_LISTED, found_lines, listed_places
+from agent.evidence.geo import location_at
 from agent.evidence.mentions import mentioned, named_in
-from agent.evidence.types import FoundPlaces, MapTask, Place
+from agent.evidence.types import Constraints, FoundPlaces, MapTask, Place
 from agent.mcp.new_records import new_place
+from agent.mcp.osm.prefetch import OsmPrefetch
+from agent.mcp.osm.records import PRESENTATION
+from agent.mcp.records import MapOptions, MapRecords, MapResult
 
 
 def place(number: int, **more: object) -> Place:
@@ -71,3 +77,24 @@ def test_of_branches_of_one_name_the_first_is_named() -> None:
     names = {"a": ["Espresso House"], "b": ["Espresso House"], "c": ["Kaffa", "卡法"], "d": ["Ö"]}
     assert named_in(names, "An espresso house, 卡法咖啡馆里的卡法，以及别的") == ["a"]
     assert named_in(names, "卡法, Espresso House") == ["a", "c"]
+
+
+def test_of_a_search_by_demands_what_is_nearer_and_not_known_to_fit_is_entered_too() -> None:
+    """A café 318 m away had no hours: "the nearest that is open late" was one at 329 m."""
+    late = "Mo-Su 08:00-23:00"
+    rows = [
+        {"id": f"node/{at}", "name": f"Café {at}", "lng": 24.94, "lat": 60.16 + at / 10_000,
+         "tag": "amenity=cafe", "kinds": ["cafe"], "hours": hours}
+        for at, hours in enumerate(["Mo-Su 08:00-12:00", "", "", "", *[late] * 9], 1)
+    ]  # fmt: skip
+    options = MapOptions(prefix="a0", language="en", constraints=Constraints(open_until="22:00"))
+    records = MapRecords(MapResult(), options, presentation=PRESENTATION)
+    station = location_at("24.94", "60.16", "WGS-84")
+    assert station
+    records.set_centre("Station", station)
+    task = MapTask(intent="nearby", keywords=["cafe"])
+    OsmPrefetch(task, "", records, cast(Any, None))._enter(rows)
+    entered = [each["name"] for each in records.result.places]
+    assert len(entered) == 8
+    assert {*entered} >= {"Café 2", "Café 3", "Café 5"}
+    assert not {*entered} & {"Café 1", "Café 4"}

@@ -185,6 +185,15 @@ def test_one_place_of_two_names_is_one_distance() -> None:
     assert "further" not in with_nearest([café, museum])[0]
 
 
+def test_nothing_is_said_to_be_far_from_a_name_that_several_rows_share() -> None:
+    """ "594 m from Robert's Coffee", of which there were three."""
+    museum = found("a0-0", "博物馆", 120.15)
+    near = [found("a1-0", "咖啡馆", 120.151), found("a1-1", "咖啡馆", 120.152)]
+    cafés = [Place(**{**each, "name": "Robert's"}) for each in near]
+    assert "further" not in with_nearest([museum, *cafés])[0]
+    assert with_nearest([museum, *cafés[:1]])[0]["further"][0]["origin"] == "Robert's"
+
+
 async def test_of_namesakes_the_answer_names_the_one_that_it_cites() -> None:
     """Three branches of a café without a branch in their names were in its list."""
     cafés = [Place(**{**found(f"a0-{n}", "咖啡馆", 120 + n), "name": "Kahvila"}) for n in range(3)]

@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from operator import itemgetter
@@ -252,10 +253,13 @@ def _sought(places: Sequence[Place]) -> list[_Sought]:
 
 def _near(place: Place, own: set[PlaceKind | None], sought: Iterable[_Sought]) -> Place:
     """Return a place with how far the nearest of another kind is, where one is close by."""
+    sought = [*sought]
+    names = Counter(other["name"] for other, _, _ in sought)
     others = [
         (metres_apart(place["wgs84"], other["wgs84"]), other["name"], its, other.get("name_en"))
         for other, its, fits in sought
-        if fits and _are_other_kinds(own, its)
+        # Of which of three branches it would be is not told by a name.
+        if fits and _are_other_kinds(own, its) and names[other["name"]] == 1
         if place["distance_from"] not in (other["name"], other.get("name_en"))
     ]
     metres, name, its, english = min(

@@ -4,6 +4,7 @@ import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from agent.core.errors import ProviderRefused
@@ -27,6 +28,8 @@ _AS_KNOWN, _FAMOUS = 0.1, 0.4
 """Of the geocoder's importance: how far below another as well known, from where on world-famous."""
 _TOO_WIDE = frozenset({"place=country", "place=state", "place=continent", "place=ocean"})
 _SIGHTS, _HAN = "sights", "\u2e80"
+_NEARER = 2
+"""Places entered of which it is not known whether they fit, nearer than what does."""
 _PARTS = str.maketrans({",": "\n", "，": "\n", "(": "\n", "（": "\n", ")": None, "）": None})
 
 
@@ -302,7 +305,7 @@ class OsmPrefetch(Prefetch):
         known = ((reader.add_place(row, _kinds_of(row)), row) for row in tried)
         by_id = {place["id"]: row for place, row in known if place}
         places = judged(aside.result.places, demands, self._options.language)
-        return [*(by_id[place["id"]] for place in places), *behind]
+        return [*(by_id[place["id"]] for place in _with_nearer_ones(places)), *behind]
 
     def _hit(self, row: Mapping[str, Any], kinds: list[str]) -> MapHit:
         name, address = name_of(row, self._language), text_or_none(row.get("address"))
@@ -314,6 +317,27 @@ def _names_of(row: Mapping[str, Any]) -> list[str]:
     names = row.get("names")
     others = names.values() if isinstance(names, dict) else ()
     return [str(name) for name in dict.fromkeys([row.get("name"), *others]) if name]
+
+
+def _with_nearer_ones(places: Sequence[Place]) -> list[Place]:
+    """Return judged places with a few in front that lie nearer than the nearest that fits.
+
+    It is not known whether they fit: who is told of "the nearest" has to hear of them.
+    """
+    outcomes = [{v["verdict"] for v in place.get("verdicts", [])} for place in places]
+    far = [inf if place["distance_m"] is None else place["distance_m"] for place in places]
+    nearest = dict[str, float]()
+    for place, verdicts, metres in zip(places, outcomes, far, strict=True):
+        for kind in place["keywords"] if verdicts == {"satisfied"} else ():
+            nearest[kind] = min(metres, nearest.get(kind, inf))
+    nearer = [
+        place
+        for place, verdicts, metres in zip(places, outcomes, far, strict=True)
+        if "violated" not in verdicts
+        and any(metres < nearest.get(kind, 0) for kind in place["keywords"])
+    ]
+    nearer.sort(key=lambda place: place["distance_m"] or 0)
+    return [*nearer[:_NEARER], *(place for place in places if place not in nearer[:_NEARER])]
 
 
 def _kinds_of(row: Mapping[str, Any]) -> list[str]:
