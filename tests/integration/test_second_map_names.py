@@ -1,12 +1,15 @@
 """Several places of one name or kind on the second map: which is meant, and which is nearest."""
 
+from typing import Any
+
 import pytest
 
 from agent.evidence.records import place_lines
 from agent.evidence.references import references
 from agent.evidence.types import MapTask, Place
+from agent.mcp.osm.records import name_of
 from agent.mcp.records import MapOptions, MapResult
-from agent.texts import say
+from agent.texts import Language, say
 from tests.integration.test_second_map_server import STATION, World, osm_world, world_fixture
 from tests.support.map_fixtures import meter
 from tests.support.osm_service import own_elements
@@ -148,9 +151,10 @@ async def test_a_place_that_is_called_otherwise_than_asked_for_is_told_as_what_i
         task = {"intent": "nearby", "place": "Seestadt Haupt", "keywords": ["cafe"]}
         result = await world.result(task)
         exact = await world.result({**task, "place": STATION.upper()})
-    taken = say("map.taken", "en", place="Seestadt Haupt", name=STATION)
+    english = "Seestadt Central Station"
+    taken = say("map.taken", "en", place="Seestadt Haupt", name=english)
     assert [gap["message"] for gap in result.gaps] == [taken]
-    assert result.centre_name == STATION
+    assert result.centre_name == english
     assert exact.gaps == []
 
 
@@ -241,3 +245,71 @@ async def test_the_middle_of_a_city_is_where_the_city_is(world: World, place: st
     assert result.centre_name == place
     assert result.places
     assert all(found["distance_m"] is not None for found in result.places)
+
+
+CENTRAL: dict[str, Any] = {
+    "type": "node", "id": 97, "lat": 52.5212, "lon": 13.4061,
+    "tags": {"railway": "station", "name": "Nordhavenin päärautatieasema",
+             "name:zh": "諾德港中央車站", "name:en": "Nordhaven Central Railway Station",
+             "name:de": "Nordhaven Hauptbahnhof"},
+}  # fmt: skip
+MUSEUM = {
+    "type": "node", "id": 94, "lat": 52.5215, "lon": 13.4065,
+    "tags": {"tourism": "museum", "name": "Merimuseo", "name:en": "Sea Museum",
+             "name:ru": "Морской музей", "name:zh": "海事博物館"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("language", "centre", "line"),
+    [
+        ("de", "Nordhaven Hauptbahnhof", "Merimuseo (Sea Museum)"),
+        ("ru", "Nordhaven Central Railway Station", "Merimuseo (Морской музей)"),
+        ("en", "Nordhaven Central Railway Station", "Merimuseo (Sea Museum)"),
+        ("zh", "诺德港中央车站 (Nordhavenin päärautatieasema)", "海事博物馆 (Merimuseo)"),
+        ("zh-Hant", "諾德港中央車站 (Nordhavenin päärautatieasema)", "海事博物館 (Merimuseo)"),
+    ],
+)
+async def test_a_place_and_its_centre_are_named_in_the_reader_s_language_and_letters(
+    language: Language, centre: str, line: str
+) -> None:
+    async with osm_world([*own_elements(), CENTRAL, MUSEUM]) as world:
+        task = {"intent": "nearby", "place": CENTRAL["tags"]["name"], "keywords": ["museum"]}
+        result = await world.result(task, language=language, question="?")
+    assert result.centre_name == centre
+    assert {each["distance_from"] for each in result.places} == {centre}
+    assert f"] {line} | " in place_lines(result.places, language)
+
+
+@pytest.mark.parametrize(
+    ("local", "chinese", "shown"),
+    [
+        ("銅鑼灣 Causeway Bay", "銅鑼灣", "铜锣湾 Causeway Bay"),
+        ("誠品書店", "誠品書店", "诚品书店"),
+        ("東京駅", "东京站", "东京站 (東京駅)"),
+        ("横浜駅", None, "横浜駅"),
+    ],
+)
+def test_simplified_characters_are_read_and_another_language_s_stay_beside(
+    local: str, chinese: str | None, shown: str
+) -> None:
+    assert name_of({"name": local, "names": {"zh": chinese}}, "zh") == shown
+
+
+@pytest.mark.parametrize(
+    ("place", "question", "told"),
+    [
+        ("Nordhaven Central Station", "", False),
+        ("Nordhaven Main Station", "诺德港中央车站附近的咖啡馆", False),
+        ("Nordhaven Main Station", "火车站附近的咖啡馆", True),
+    ],
+)
+async def test_a_station_is_no_other_where_a_name_of_it_has_the_words_or_its_asker_wrote_it(
+    place: str, question: str, told: bool
+) -> None:
+    found = {**CENTRAL, "tags": {**CENTRAL["tags"], "name:loose": f"the {place}"}}
+    async with osm_world([*own_elements(), found]) as world:
+        task = {"intent": "nearby", "place": place, "keywords": ["cafe"]}
+        result = await world.result(task, question=question)
+    assert [gap["code"] for gap in result.gaps] == (["map_taken"] if told else [])
+    assert result.centre_name == "Nordhaven Central Railway Station"

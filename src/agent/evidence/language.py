@@ -37,6 +37,11 @@ def with_places(text: str) -> tuple[str, Sequence[int]]:
     return plain, [*places, len(text)]
 
 
+def in_simplified(name: str) -> str:
+    """Return a Chinese name in simplified characters."""
+    return _SIMPLIFIED(name)
+
+
 def _plain(text: str) -> str:
     return text if text.isascii() else text.translate(_FOLDED)
 

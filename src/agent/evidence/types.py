@@ -136,7 +136,7 @@ class Place(TypedDict):
     """`amap:B0…`, `osm:node/…`: the map's name, then its own id."""
     name: str
     name_en: NotRequired[str]
-    """Its English name, where the map lists one."""
+    """Its name in its reader's language where the map has it, else its English one."""
     other_names: NotRequired[list[str]]
     """Further ones of its record, by which a text may call it: in the local script, in Chinese."""
     name_pinyin: NotRequired[str]

@@ -10,7 +10,7 @@ from agent.core.strings import letters_of
 from agent.evidence.figures import figures
 from agent.evidence.geo import distance_text, location_in, metres_apart
 from agent.evidence.kinds import in_words
-from agent.evidence.language import fold
+from agent.evidence.language import fold, words
 from agent.evidence.maps import WAYS
 from agent.evidence.mentions import named_in, without_branch
 from agent.evidence.records import map_title
@@ -254,14 +254,22 @@ class Prefetch:
             return
         self._remark("map_ambiguous", message)
 
-    def _tell_taken(self, place: str, name: str, city: str | None) -> None:
-        """Note which place was taken for one that the map has under another name."""
-        language = self._options.language
+    def _tell_taken(
+        self, place: str, name: str, city: str | None, names: Sequence[str] = ()
+    ) -> None:
+        """Note which place was taken for one that the map has under another name.
+
+        It is no other where one of its `names` has every word, or is what its asker wrote.
+        """
+        language, asked = self._options.language, words(place.partition(",")[0])
+        question = fold(self._options.question)
+        self._cities.update(filter(None, [city]))
+        if any((asked and asked <= words(each)) or fold(each) in question for each in names):
+            return
         town = self._town(city) if city and city not in name else ""
         taken = f"{name}{say('punctuation.brackets', language, text=town)}" if town else name
         values = {"place": in_script(place, language), "name": in_script(taken, language)}
         self._remark("map_taken", say("map.taken", language, **values))
-        self._cities.update(filter(None, [city]))
 
     def _town(self, city: str) -> str:
         """Return a city as whoever asks reads it."""

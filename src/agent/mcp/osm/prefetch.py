@@ -12,8 +12,9 @@ from agent.core.outside import finite, objects, whole_or_none
 from agent.core.strings import without_accents
 from agent.evidence.constraints import judged
 from agent.evidence.geo import location_in, metres_apart, parse_lnglat
+from agent.evidence.language import fold
 from agent.evidence.types import Location, MapTask, Place
-from agent.mcp.osm.records import OsmReader, location_of, name_of
+from agent.mcp.osm.records import OsmReader, location_of, name_of, spoken_name
 from agent.mcp.osm.tools import MODES, PROVIDER
 from agent.mcp.prefetch import ITSELF_M, Prefetch, is_middle, one_line_of
 from agent.mcp.records import BranchCalls, MapHit, MapRecords, lnglat, text_or_none
@@ -133,7 +134,7 @@ class OsmPrefetch(Prefetch):
             row = next(iter(objects(reply.get("places"))), {})
             spot = OsmSpot(text_or_none(row.get("city")) or spot.name, spot.location, row)
         reply = await self._call("osm_weather", {"location": spot.text})
-        town = name_of(spot.row, self._language) if spot.row.get("is_area") else spot.name
+        town = spoken_name(spot.row, self._language) if spot.row.get("is_area") else spot.name
         if self._reader.add_weather(reply, town) is None:
             raise self._refused(f"{spot.name}: no forecast", "map_place_not_found")
 
@@ -174,13 +175,17 @@ class OsmPrefetch(Prefetch):
         row, location = rows[0], location_of(rows[0])
         if location is None:
             raise self._refused(f"{place}: no position", "map_place_not_found")
-        name, is_meant = name_of(row, self._language), _bears(row, place) or _is_in(row, place)
+        name, is_meant = spoken_name(row, self._language), _bears(row, place) or _is_in(row, place)
         if not is_meant:
-            self._tell_taken(place, name, text_or_none(row.get("city")))
+            self._tell_taken(place, name, text_or_none(row.get("city")), _names_of(row))
         elif not city:
             self._tell_town(place, rows, location)
-        is_local = str(row.get("name")).casefold() == place.casefold()
-        return OsmSpot(name if is_local or not is_meant else place, location, row)
+        local, question = str(row.get("name")), fold(self._options.question)
+        if not is_meant or (question and fold(place) not in question):
+            # The words of a plan are not always its asker's.
+            return OsmSpot(name, location, row)
+        local = name_of(row, self._language) if local.casefold() == place.casefold() else place
+        return OsmSpot(local, location, row)
 
     def _tell_town(self, place: str, rows: Sequence[Mapping[str, Any]], at: Location) -> None:
         """Tell of a name that several towns have which was taken; of a famous one it is plain."""
@@ -359,8 +364,9 @@ def _is_own(place: Place, city: str | None) -> bool:
 def _is_called(place: Place, text: str) -> bool:
     """Return whether a text names a place: its name, or its name and street."""
     own, english = place["name"].casefold(), place.get("name_en")
+    others = [_parts(name)[0] for name in place.get("other_names", [])]
     (name, *rest), (first, *behind) = _parts(text), _parts(own)
-    names = {first, *_parts(english)[:1]} if english else {first}
+    names = {first, *others, *(_parts(english)[:1] if english else ())}
     if first > _HAN:
         # The local name stands behind the Chinese one; behind another stands where the place is.
         names.update(behind)

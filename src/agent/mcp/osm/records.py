@@ -11,6 +11,7 @@ from agent.core.outside import finite, objects, whole_or_none
 from agent.core.strings import has_han
 from agent.evidence.geo import location_at, parse_lnglat
 from agent.evidence.hours import days_in_words, hours_words, osm_hours
+from agent.evidence.language import fold, in_simplified
 from agent.evidence.types import (
     Leg,
     Location,
@@ -35,7 +36,7 @@ from agent.mcp.records import (
     route_line,
     text_or_none,
 )
-from agent.texts import LANGUAGES, Language, has_text, is_chinese, say
+from agent.texts import LANGUAGES, Language, has_text, is_chinese, reads_han, say
 
 log = logging.getLogger(__name__)
 PRESENTATION = Presentation(provider=PROVIDER, names=dict.fromkeys(LANGUAGES, "OpenStreetMap"))
@@ -69,13 +70,39 @@ def name_of(row: Mapping[str, Any], language: Language) -> str:
     Where nobody wrote it in Chinese the English one is read more easily than a Finnish one. What
     has none is called by its kind.
     """
-    names = row.get("names")
-    known = names if isinstance(names, dict) else {}
-    own = text_or_none(known.get("zh")) or text_or_none(known.get("en"))
     local = text_or_none(row.get("name"))
-    if is_chinese(language) and own and own != local and not has_han(local or ""):
+    if not is_chinese(language):
+        return local or kind_words(str(row.get("tag") or ""), language)
+    chinese = text_or_none(_names(row).get("zh"))
+    if chinese and language == "zh":
+        chinese = in_simplified(chinese)
+    if local and chinese and fold(chinese) in fold(local):
+        return in_simplified(local) if language == "zh" else local
+    own = chinese or (None if has_han(local or "") else text_or_none(_names(row).get("en")))
+    if own and own != local:
         return f"{own} ({local})" if local else own
     return local or kind_words(str(row.get("tag") or ""), language)
+
+
+def reader_name(row: Mapping[str, Any], language: Language) -> str | None:
+    """Return what a reader of another language than Chinese calls a place; None as the locals do.
+
+    That is in the reader's language, else in English, unless the local letters are read.
+    """
+    local, own = text_or_none(row.get("name")), text_or_none(_names(row).get(language))
+    if not own and not (reads_han(language) and has_han(local or "")):
+        own = text_or_none(_names(row).get("en"))
+    return own if own != local and not is_chinese(language) else None
+
+
+def spoken_name(row: Mapping[str, Any], language: Language) -> str:
+    """Return what a place is called in a sentence: by its reader's name, else by the local one."""
+    return reader_name(row, language) or name_of(row, language)
+
+
+def _names(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    names = row.get("names")
+    return names if isinstance(names, dict) else {}
 
 
 def link(kind_and_number: str) -> str:
@@ -158,7 +185,7 @@ class OsmReader:
         for at, row in enumerate(rows):
             if (location := location_of(row)) and (identity := text_or_none(row.get("id"))):
                 result.located[identity] = lnglat(location)
-                name = name_of(row, self._language) if at else query
+                name = spoken_name(row, self._language) if at else query
                 result.names.setdefault(lnglat(location), name)
 
     def add_place(self, row: Mapping[str, Any], keywords: Sequence[str] = ()) -> Place | None:
@@ -185,12 +212,11 @@ class OsmReader:
         )
         if hours:
             place["hours_osm"] = hours
-        names = row.get("names")
-        english = text_or_none(names.get("en")) if isinstance(names, dict) else None
-        if english and english != place["name"]:
-            place["name_en"] = english
-        listed = [row.get("name"), *(names.values() if isinstance(names, dict) else ())]
-        others = {text_or_none(each) or "" for each in listed} - {"", name, english}
+        english = text_or_none(_names(row).get("en"))
+        if (own := reader_name(row, self._language) or english) and own != name:
+            place["name_en"] = own
+        listed = [row.get("name"), *(_names(row).get(key) for key in ("en", "zh", "asked"))]
+        others = {text_or_none(each) or "" for each in listed} - {"", name, own}
         if others:
             place["other_names"] = sorted(others)
         if phone := text_or_none(row.get("phone")):

@@ -15,6 +15,7 @@ from agent.core.strings import without_accents
 from agent.evidence.geo import distance_m
 from agent.mcp.osm.kinds import DIETS, WantedKind, tag_of
 from agent.mcp.osm.services import OsmServices, ServiceError
+from agent.texts import OF_ANSWERS
 
 TOOLS: list[dict[str, Any]] = parse_json(
     files(__package__).joinpath("tools.json").read_text(encoding="utf-8")
@@ -312,10 +313,12 @@ def _chosen(tags: Mapping[str, str]) -> dict[str, str]:
 
 
 def _names(tags: Mapping[str, str]) -> dict[str, str]:
-    """Return the names in English and Chinese, where there are any."""
+    """Return the names in the languages that readers are answered in, where there are any."""
     english = tags.get("name:en") or tags.get("int_name") or tags.get("name:int", "")
     chinese = tags.get("name:zh-Hans") or tags.get("name:zh") or tags.get("name:zh-Hant", "")
-    return {code: name for code, name in (("en", english), ("zh", chinese)) if name}
+    others = {code: tags.get(f"name:{code}", "") for code in OF_ANSWERS}
+    names = {"en": english, "zh": chinese, **others}
+    return {code: name for code, name in names.items() if name}
 
 
 def _where(asked: Mapping[str, Any]) -> tuple[str, tuple[float, float] | None]:
