@@ -192,6 +192,22 @@ def test_a_language_of_answers_says_what_english_does_with_the_same_values(langu
     assert own.keys() >= {key for key in english if key.startswith(("answer.sources", "outing.c"))}
 
 
+READ_WITH_OTHERS = (
+    "constraints.", "export.", "records.hours.", "records.weekdays.", "records.months.",
+    "records.modes.", "punctuation.", "outing.columns.", "outing.meals.", "outing.left_out.",
+)  # fmt: skip
+"""Texts that stand in a row, a table or a file beside others: one in English makes it half so."""
+IN_WHOLE_SENTENCES = ("export.statements.",)
+"""All of them English: the line of an answer that an earlier release wrote."""
+
+
+@pytest.mark.parametrize("language", OF_ANSWERS)
+def test_what_stands_in_one_row_or_file_is_never_half_in_english(language: str) -> None:
+    own, english = texts(language), texts("en")
+    whole = {key for key in english if key.startswith(READ_WITH_OTHERS)}
+    assert sorted(whole - {k for k in whole if k.startswith(IN_WHOLE_SENTENCES)} - own.keys()) == []
+
+
 @pytest.mark.parametrize("language", [*LANGUAGES, *OF_ANSWERS])
 @pytest.mark.parametrize("section", ["sources", "routes", "weather"])
 def test_the_page_knows_the_headings_that_it_shows_in_views_of_their_own(

@@ -17,6 +17,7 @@ from agent.evidence.hours import (
     yearly_hours,
 )
 from agent.evidence.types import Constraints, Place
+from agent.texts import Language
 from tests.support.rows import by_examples
 
 DAY = date(2026, 11, 28)
@@ -159,3 +160,19 @@ def test_hours_that_nobody_can_read_have_their_weekdays_in_the_reader_s_words() 
     text = "Mo-Fr 09:30 - 15:00. Lunch Mo-Fr 11:00"
     assert osm_hours(text, DAY) == [None]
     assert days_in_words(text, "zh") == "周一-周五 09:30 - 15:00. Lunch 周一-周五 11:00"
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("de", "Juni-Aug.: So-Sa"),
+        ("ja", "6月-8月: 日曜-土曜"),
+        ("ru", "июнь-авг.: вс-сб"),
+        ("en", "Jun-Aug: Sun-Sat"),
+        ("zh", "6月-8月: 周日-周六"),
+    ],
+)
+def test_hours_that_nobody_reads_have_their_days_and_months_in_one_language(
+    language: Language, words: str
+) -> None:
+    assert days_in_words("Jun-Aug: Su-Sa", language) == words

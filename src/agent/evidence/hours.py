@@ -375,7 +375,14 @@ _INEXACT = re.compile(r"sunrise|sunset|dawn|dusk|\d\+", re.IGNORECASE)
 
 
 _OSM_DAYS = ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su")
-_OSM_DAY = re.compile(rf"\b(?:{'|'.join(_OSM_DAYS)})(?![a-z])")
+_OSM_MONTHS = (
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+)  # fmt: skip
+_OSM_NAMES = {
+    **{name: f"records.weekdays.{at}" for at, name in enumerate(_OSM_DAYS, 1)},
+    **{name: f"records.months.{at}" for at, name in enumerate(_OSM_MONTHS, 1)},
+}
+_OSM_NAME = re.compile(rf"\b(?:{'|'.join(_OSM_NAMES)})(?![a-z])")
 _NEXT_DAYS = re.compile(rf"(\d[:.]\d\d) (?=(?:{'|'.join(_OSM_DAYS)}|PH)\b)")
 """Where days stand behind a time somebody forgot the semicolon."""
 _LISTED_DAYS = re.compile(
@@ -553,10 +560,8 @@ def hours_words(seasons: Sequence[Hours], language: Language) -> str:
 
 
 def days_in_words(text: str, language: Language) -> str:
-    """Return a text of hours that nobody could read with its weekdays in the reader's words."""
-    return _OSM_DAY.sub(
-        lambda day: say(f"records.weekdays.{_OSM_DAYS.index(day[0]) + 1}", language), text
-    )
+    """Return a text of hours that nobody could read, its days and months in the reader's words."""
+    return _OSM_NAME.sub(lambda name: say(_OSM_NAMES[name[0]], language), text)
 
 
 def _clock(minutes: int) -> str:
