@@ -4,16 +4,23 @@ from typing import Any
 
 import pytest
 
-from agent.assistants.common.remembered import _is_kept_for_later, _item, with_items
+from agent.assistants.common.remembered import (
+    _is_kept_for_later,
+    _item,
+    _place_item,
+    with_items,
+)
 from agent.assistants.common.toolbox import CODE
 from agent.assistants.common.workspace import Item
 from agent.evidence.numbering import is_kept
-from agent.evidence.types import Source
+from agent.evidence.references import site_of
+from agent.evidence.types import Place, Source
 from agent.runs.workspace_store import Room
 from tests.support.deep_lab import Researcher, deep_laboratory
 from tests.support.lab import Lab, laboratory, told
 from tests.support.plan_lab import plan_laboratory
 from tests.support.team_lab import Team, team_laboratory
+from tests.unit.test_evidence_mentions import place
 from tests.unit.test_previous import PAGES, left
 from tests.unit.test_previous import Knowledge as Known
 
@@ -121,3 +128,12 @@ async def test_own_documents_are_not_copied_and_calculations_are_remembered() ->
     assert not _is_kept_for_later(own)
     assert all(map(_is_kept_for_later, [*sums, paper, PAGES[1]]))
     assert len({_item(source, "").key for source in sums}) == 2
+
+
+def test_a_place_of_an_earlier_answer_is_cited_by_its_map_s_name_and_its_reader_s() -> None:
+    """“— Osm” stood in a list of sources beside “— OpenStreetMap”."""
+    bank = Place(**{**place("Suomen Pankin rahamuseo"), "id": "osm:node/1"})  # type: ignore[typeddict-item]
+    bank["name_en"] = "Bank of Finland Museum"
+    source = _place_item(bank, "en").source(["…"])
+    assert site_of(source) == "OpenStreetMap"
+    assert source["title"] == "Bank of Finland Museum · Suomen Pankin rahamuseo"

@@ -30,6 +30,13 @@ def map_name(place: Place, language: Language) -> str:
     return english if english and not is_chinese(language) else in_script(place["name"], language)
 
 
+def titled_name(place: Place, language: Language) -> str:
+    """Return a place's name as a source's title: the map's with the local one behind it."""
+    title = map_name(place, language)
+    is_one = is_chinese(language) or title == place["name"]
+    return title if is_one else f"{title} · {place['name']}"
+
+
 def with_pinyin(places: Iterable[Place], known: Iterable[Place] = ()) -> list[Place]:
     """Return places whose Chinese names have their pinyin, where they have no English name.
 

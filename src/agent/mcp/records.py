@@ -16,7 +16,7 @@ from agent.core.progress import Spot, SpotRole
 from agent.evidence.agreement import plain_name
 from agent.evidence.geo import distance_text, duration_text, metres_apart, parse_lnglat, wgs84_of
 from agent.evidence.hours import yearly_hours
-from agent.evidence.names import map_name
+from agent.evidence.names import titled_name
 from agent.evidence.records import (
     day_text,
     forecast_city,
@@ -359,9 +359,7 @@ class MapRecords:
             )
         if (zone := zone_of(place)) is not CHINA:
             place["zone"] = str(zone)
-        title, facts = map_name(place, language), place_quote(place, language)
-        if not is_chinese(language) and title != place["name"]:
-            title = f"{title} · {place['name']}"
+        title, facts = titled_name(place, language), place_quote(place, language)
         where = place_where(place, language)
         place["source"] = self._source(title, place["url"], facts, where=where)
         self.result.places.append(place)

@@ -19,10 +19,11 @@ from agent.assistants.common.workspace import Item, choose
 from agent.configuration import Configuration
 from agent.core.errors import StoreFailed
 from agent.core.processor import compute
+from agent.evidence.names import titled_name
 from agent.evidence.numbering import is_kept, source_key
-from agent.evidence.records import place_facts
+from agent.evidence.records import map_title, place_facts
 from agent.evidence.types import Place, Source
-from agent.state import AgentInput, Previous, Turn
+from agent.state import AgentInput, Previous, Turn, reader_language
 from agent.texts import Language
 
 log = logging.getLogger(__name__)
@@ -47,7 +48,7 @@ async def remember(
     try:
         kept = await workspace.keep([
             *(_item(s, texts.get(s["id"], "")) for s in sources if not is_kept(s["id"])),
-            *(_place_item(place, turn["language"]) for place in shown),
+            *(_place_item(place, reader_language(turn)) for place in shown),
         ])  # fmt: skip
         ids = [source["id"] for source in sources if is_kept(source["id"])]
         await workspace.cite([*ids, *(item.id for item in kept)])
@@ -133,8 +134,8 @@ def _place_item(place: Place, language: Language) -> Item:
     # Verdicts are of the question that was asked.
     place = Place(**{name: each for name, each in place.items() if name != "verdicts"})  # type: ignore[typeddict-item]
     facts = place_facts(place, language)
-    provider = place["id"].partition(":")[0]
+    provider = map_title(place["id"].partition(":")[0], language)
     return Item(
-        "place", place["name"], place["url"], text=facts, provider=provider, record=place["id"],
-        place=place,
+        "place", titled_name(place, language), place["url"], text=facts, provider=provider,
+        record=place["id"], place=place,
     )  # fmt: skip
