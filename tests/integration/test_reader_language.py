@@ -99,6 +99,34 @@ async def test_a_place_written_in_other_letters_is_asked_about_on_its_own_clock(
     assert block(prompt, "today") == "2026-11-29 Sun 04:30 (UTC+8)"
 
 
+@pytest.mark.parametrize(
+    ("question", "offset", "told"),
+    [
+        (
+            "赫尔辛基中央车站附近，明天开门的咖啡馆",
+            None,
+            "2026-11-30 周一 02:51 (UTC+8) = 2026-11-29 周日 18:51 (UTC+0)",
+        ),
+        ("赫尔辛基中央车站附近，明天开门的咖啡馆", 120, "2026-11-29 周日 20:51 (UTC+2)"),
+        (
+            "Museums open tomorrow in 北京",
+            120,
+            "2026-11-30 Mon 02:51 (UTC+8); on the asker's clock 2026-11-29 Sun 20:51 (UTC+2)",
+        ),
+        ("王府井附近明天开门的书店", None, "2026-11-30 周一 02:51 (UTC+8)"),
+    ],
+)
+async def test_a_plan_is_told_both_days_where_the_place_or_the_asker_may_have_another(
+    lab: Lab, question: str, offset: int | None, told: str
+) -> None:
+    services = with_clock(lab.services, lambda: datetime(2026, 11, 29, 18, 51, tzinfo=UTC))
+    there = Lab(services, build_graph(lambda: services).compile(checkpointer=InMemorySaver()))
+    llm = scripted(there, generate_query=[plan()])
+    await there.ask(question, utc_offset=offset)
+    (prompt,) = llm.prompts("generate_query")
+    assert block(prompt, "today") == told
+
+
 async def test_traditional_characters_block_no_event_loop() -> None:
     _traditional.cache_clear()
     _names_converter.cache_clear()

@@ -21,6 +21,7 @@ from agent.assistants.common.remembered import begun_previous
 from agent.assistants.common.review_plan import waiting
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import (
+    clocks_told,
     in_china,
     open_meter,
     open_turn,
@@ -108,7 +109,7 @@ def _prompt(
 ) -> list[BaseMessage]:
     language, share = turn["language"], configuration.context_token_limit // _PREVIOUS_SHARE
     values = {
-        "today": turn.get("now", turn["today"]),
+        "today": clocks_told(turn),
         "count": str(turn["count"]),
         "conversation": conversation(messages, previous["sources"]),
         "previous_sources": previous_lines(previous, share, turn["question"], brief=True),

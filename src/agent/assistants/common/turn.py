@@ -126,6 +126,25 @@ def now_there(turn: Turn, places: Iterable[Place], state: Gathered) -> str:
     return _spoken(there, turn["language"])
 
 
+def clocks_told(turn: Turn) -> str:
+    """Return the time as a plan is told it: with another clock's where that has another day.
+
+    That is the asker's, where the question's place has its own; else, where nobody said what clock
+    the asker has, UTC: a question in Chinese may be about Helsinki, where it is still Sunday.
+    """
+    told, offset, language = turn.get("now", turn["today"]), turn["utc_offset"], turn["language"]
+    if offset is None and turn.get("zone"):
+        return told
+    zone = timezone(timedelta(minutes=offset or 0))
+    other = datetime.fromtimestamp(turn["started_at"], zone)
+    if other.date().isoformat() == turn["today"]:
+        return told
+    spoken = _spoken(other, language)
+    if offset is None:
+        return f"{told} = {spoken}"
+    return say("records.asker_clock", language, now=told, other=spoken)
+
+
 def _zone(question: str, previous: Previous, near: Point | None) -> tzinfo | None:
     """Return the zone of what a question is about; None where no place is known yet."""
     if names_chinese_place(question):
