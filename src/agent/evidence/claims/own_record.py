@@ -4,9 +4,7 @@ This is the one thing that code knows by itself: it needs no judge.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
-from datetime import date
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 
 from agent.core.strings import letters_of, split_at
@@ -18,7 +16,6 @@ from agent.evidence.hours import DAY_MINUTES, Opening, yearly_hours
 from agent.evidence.language import fold
 from agent.evidence.mentions import ORIGIN, mentioned
 from agent.evidence.types import Place
-from agent.evidence.written import Date
 
 _NOT_PLAIN = re.compile(
     r"[×*+=÷→~≈]|或|合计|一共|总共|共计|总价|[一-十]个?人|[两几]位|剩|每(?![日天]\s?\d{1,2}:)|/|比|差|多|少|贵|便宜|约|左右|以[内上下]|起|建议|可以|到达|出发|步行"
@@ -131,34 +128,6 @@ def plan_times(statement: Statement, evidence: Evidence) -> list[Figure]:
     if not is_visit or _ENDS.search(behind) or (second is not None and begins >= ends):
         return []
     return [first] if second is None else [first, second]
-
-
-def own_days(stated: Iterable[Figure], near: Collection[Date], evidence: Evidence) -> list[Figure]:
-    """Return the coming days that a statement sets itself: sign by Friday 12 June.
-
-    None that may be a slip of a day `near` it, of which the month or the day is the same.
-    """
-    today = evidence.day
-    return [
-        one
-        for one in stated
-        if one.date
-        and today
-        and _is_coming(one.date, today)
-        and not any(one.date[1] == month or one.date[2] == day for _, month, day in near)
-    ]
-
-
-def _is_coming(day: Date, today: date) -> bool:
-    """Return whether a day comes after today; without a year it is the nearest one."""
-    year, month, number = day
-    if not (month and number):
-        return False
-    with suppress(ValueError):
-        years = [year] if year else range(today.year - 1, today.year + 2)
-        days = [date(each, month, number) for each in years]
-        return min(days, key=lambda each: abs(each - today)) > today
-    return False
 
 
 def plan_has(span: str, evidence: Evidence, statement: Statement | None = None) -> bool:

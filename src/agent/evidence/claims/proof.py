@@ -30,13 +30,7 @@ from agent.evidence.claims.formulas import (
 )
 from agent.evidence.claims.judging import Ruling, without_citation_numbers
 from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome, WrongFigure
-from agent.evidence.claims.own_record import (
-    otherwise,
-    own_days,
-    plan_has,
-    plan_times,
-    right_figures,
-)
+from agent.evidence.claims.own_record import otherwise, plan_has, plan_times, right_figures
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.shown_sums import (
     Chain,
@@ -332,8 +326,7 @@ def _supported(
     """Return a statement as supported where its figures stand, with the sources that bear it."""
     known = [*(f for p in passages for f in p.figures), *evidence.question_figures, *sound]
     stated = distinct(figures(statement.plain))[:_MOST_FIGURES]
-    near = [f.date for p in passages for f in p.figures if f.date]
-    own = [*plan_times(statement, evidence), *own_days(stated, near, evidence)]
+    own = plan_times(statement, evidence)
     unproved = tuple(
         figure.text
         for figure in stated
