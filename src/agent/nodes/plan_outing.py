@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import date, datetime, tzinfo
 
 from langgraph.runtime import Runtime
@@ -80,6 +81,7 @@ async def plan_outing(
     outing = await planner.outing() if len(places) > 1 else None
     if outing and (meals := _meals_shown_before(outing, earlier, places, aim)):
         meals = judged(meals, demands, reader_language(turn))
+        aim = _in_their_turn(aim, meals, [p for p in places if p["id"] not in places_of(outing)])
         planner = _Planner([*places, *meals], aim, services=services, meter=meter, emit=emit)
         outing = await planner.outing() or outing
     if outing:
@@ -154,6 +156,18 @@ def _found(state: OverallState, again: Sequence[Place], wish: OutingWish) -> lis
     _, against = sorted_out(found, Aim(wish, language))
     shut = {left["place"] for left in against if left["reason"] in ("closed", "hours")}
     return coming_in(found, again, shut)[: len(state["query_list"])]
+
+
+def _in_their_turn(aim: Aim, meals: Sequence[Place], missed: Sequence[Place]) -> Aim:
+    """Return the aim with these meals where its order has restaurants that are not in the day."""
+    gone = [*zip((place for place in missed if is_meal(place)), meals, strict=False)]
+    if "order" not in aim.wish:
+        return aim
+    order = [
+        next((new["name"] for old, new in gone if mentioned([old], word)), word)
+        for word in aim.wish["order"]
+    ]
+    return replace(aim, wish=OutingWish(**{**aim.wish, "order": order}))
 
 
 def _meals_shown_before(
