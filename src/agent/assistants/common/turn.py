@@ -139,10 +139,9 @@ def clocks_told(turn: Turn) -> str:
     other = datetime.fromtimestamp(turn["started_at"], zone)
     if other.date().isoformat() == turn["today"]:
         return told
-    spoken = _spoken(other, language)
     if offset is None:
-        return f"{told} = {spoken}"
-    return say("records.asker_clock", language, now=told, other=spoken)
+        return f"{told} = {other:%d %H:%M} UTC"
+    return say("records.asker_clock", language, now=told, other=_spoken(other, language))
 
 
 def _zone(question: str, previous: Previous, near: Point | None) -> tzinfo | None:
