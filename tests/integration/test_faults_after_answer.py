@@ -70,7 +70,7 @@ async def test_a_check_that_breaks_leaves_the_answer_as_it_was_written(
 
 @pytest.mark.parametrize(
     "name",
-    ["attribution", "reader_note", "undated_gap", "references", "listed", "readable",
+    ["attribution", "reader_note", "undated_gap", "references", "places_as_shown", "readable",
      "forecasts_of", "feature_collection", "carried", "progress_of", "_metadata", "resolved"],
 )  # fmt: skip
 async def test_what_comes_after_the_text_and_breaks_is_left_out(

@@ -192,7 +192,9 @@ def expected_before(stages: list[str], held: str) -> int:
     # What is looked up, and asked, once the map model has answered does not begin before it.
     rest = stages[stages.index("amap_research") + 1 : before]
     later = rest.count("amap") + rest.count("amap_research")
-    return before - 1 - (later if held == "amap_research" else 0)
+    # What pages name is looked up when both have answered.
+    named = stages[:before][::-1].index("amap_research")
+    return before - 1 - (later if held == "amap_research" else named)
 
 
 async def test_a_models_turn_with_tools_is_not_paid_again_when_its_next_one_breaks_off(

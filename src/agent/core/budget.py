@@ -88,6 +88,8 @@ class Budget:
         self.limits = limits
         self.paid: set[str] = set()
         """Keys of the calls this process has counted."""
+        self.branches: set[str] = set()
+        """Ids of the branches that this process has worked on."""
         self.remarks: Counter[str] = Counter()
         """What the run says of its models, by code, as often as it was seen."""
         self._spent = add_usage(no_usage(), spent or no_usage())
@@ -177,9 +179,12 @@ class Meter:
         *,
         answering: bool = False,
         share: Mapping[Spending, int] | None = None,
+        counts_recalled: bool = True,
     ) -> None:
+        """Open an account; what it recalls counts unless an earlier step has told of it."""
         self.budget = budget
         self.answering = answering
+        self._counts_recalled = counts_recalled
         self.usage = no_usage()
         self._share = share or {}
 
@@ -212,8 +217,9 @@ class Meter:
         """Count a call that this turn paid for in a process that is gone, once for each key."""
         if key not in self.budget.paid:
             self.budget.paid.add(key)
-            self.budget.recall(kind)
-            self.usage[kind] += 1
+            if self._counts_recalled:
+                self.budget.recall(kind)
+                self.usage[kind] += 1
 
     def own(self, other: "Meter") -> None:
         """Take over what another account of the same budget has spent."""

@@ -70,6 +70,7 @@ async def amap_research(
 ) -> Update:
     """Ask the map about one query; never raise for a failed source."""
     branch = _branch(state, runtime, get_services())
+    branch.meter.budget.branches.add(branch.id)
     began = time.monotonic()
     branch.emit(event("map_started", NODE, id=branch.id, text=branch.query))
     try:
@@ -119,6 +120,8 @@ async def look_up_named(
     may. `first` is the number of the first source.
     """
     branch = _branch(state, runtime, services)
+    if branch.id not in branch.meter.budget.branches:
+        await branch.recall_searches()
     options = replace(branch.options, pages=pages, entered=entered, first=first)
     branch = replace(branch, options=options)
     map_result = await services.maps.map_result(
@@ -197,6 +200,14 @@ class _Branch:
     def id(self) -> str:
         """Return the prefix of the ids of its records."""
         return self.options.prefix
+
+    async def recall_searches(self) -> None:
+        """Know again what a process that is gone has searched: its step has counted that."""
+        quiet = replace(self.options, on_found=lambda spots: None)
+        meter = Meter(self.meter.budget, share={"map_calls": 0}, counts_recalled=False)
+        await self.services.maps.map_result(
+            self.task, self.query, options=quiet, meter=meter, on_call=lambda *_: None
+        )
 
     def lost(self, error: AgentError) -> Gap:
         """Return the gap that an error leaves."""
