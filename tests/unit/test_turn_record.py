@@ -38,7 +38,7 @@ def test_an_old_answer_keeps_numbered_sources_with_the_quotes_exports_print_and_
         "a",
         usage={"model_calls": 3},
         sources=[source("w0-0", 1, "one", "two", "more"), source("w0-1", None, "three")],
-        places=[{"id": "p", "mentioned": True}, {"id": "q", "mentioned": False}],
+        places=[{"id": f"p{n}", "mentioned": n == 13} for n in range(20)],
         checks={"cited": 1, "statements": [
             {"start": 0, "end": 2, "verdict": "supported", "source": "w0-0", "quote": "one"},
             {"start": 2, "end": 4, "verdict": "repaired", "source": "w0-0", "quote": "two"},
@@ -49,7 +49,10 @@ def test_an_old_answer_keeps_numbered_sources_with_the_quotes_exports_print_and_
     assert light.additional_kwargs == {
         "usage": {"model_calls": 3},
         "sources": [source("w0-0", 1, "one", "two")],
-        "places": [{"id": "p", "mentioned": True}],
+        "places": [
+            {"id": "p13", "mentioned": True},
+            *({"id": f"p{n}", "mentioned": False} for n in range(11)),
+        ],
         "checks": {"cited": 1, "statements": [
             {"start": 0, "end": 2, "verdict": "supported", "source": "w0-0"},
             {"start": 2, "end": 4, "verdict": "repaired", "source": "w0-0", "quote": "two"},

@@ -354,6 +354,8 @@ _FLEETING = ("map_found", "withdrawn")
 """Kinds of events that only tell early what the answer has, or has not."""
 _CORRECTED = ("repaired", "contradicted")
 """Verdicts of statements whose quote an export prints."""
+_MOST_OLD_PLACES = 12
+"""Places of an old answer that stay although it does not name them all."""
 
 Node = Callable[..., Awaitable[Mapping[str, Any]]]
 
@@ -479,8 +481,9 @@ def _cut(row: Mapping[str, Any], length: int) -> dict[str, Any]:
 def lightened(messages: Sequence[AnyMessage]) -> list[AIMessage]:
     """Return the answers that still have all their evidence, without it.
 
-    What they keep: numbered sources with a quote each, the places that they name, and all that is
-    no evidence. They have their ids, by which they replace what the thread has.
+    What they keep: numbered sources with a quote each, the places that they name and a dozen at
+    least, and all that is no evidence. They have their ids, by which they replace what the thread
+    has.
     """
     answers = [m for m in messages if isinstance(m, AIMessage) and m.id]
     light = ((message, without_evidence(message.additional_kwargs)) for message in answers)
@@ -504,11 +507,16 @@ def without_evidence(fields: Mapping[str, Any]) -> dict[str, Any]:
             if source.get("number")
         ]
     if places := _rows(fields.get("places")):
-        light["places"] = [place for place in places if place.get("mentioned")] or places
+        named = sum(1 for place in places if place.get("mentioned"))
+        light["places"] = _named_first(places)[: max(named, _MOST_OLD_PLACES)]
     checks = fields.get("checks")
     if isinstance(checks, Mapping) and (rows := _rows(checks.get("statements"))):
         light["checks"] = {**checks, "statements": [_without_quote(row) for row in rows]}
     return light
+
+
+def _named_first(places: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return sorted(places, key=lambda place: not place.get("mentioned"))
 
 
 def _printed(quotes: Any) -> list[Any]:
