@@ -38,7 +38,8 @@ SOURCE = Path(__file__).parents[2] / "src/agent"
 FORMS = {
     name
     for path in SOURCE.rglob("*.py")
-    for name in re.findall(r"(?<!_)schema=([A-Z]\w+)", path.read_text("utf-8"))
+    for written in re.findall(r"(?<!_)schema=([^,()\n]+)", path.read_text("utf-8"))
+    for name in re.findall(r"\b[A-Z]\w+", written)
     if not name.endswith(("Configuration", "S"))
 }
 
