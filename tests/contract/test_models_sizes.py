@@ -40,7 +40,7 @@ FORMS = {
     for path in SOURCE.rglob("*.py")
     for written in re.findall(r"(?<!_)schema=([^,()\n]+)", path.read_text("utf-8"))
     for name in re.findall(r"\b[A-Z]\w+", written)
-    if not name.endswith(("Configuration", "S"))
+    if not name.endswith(("Configuration", "S", "None"))
 }
 
 
