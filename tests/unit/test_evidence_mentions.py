@@ -127,9 +127,19 @@ def test_what_a_text_chooses_before_its_lists_leads_and_a_list_of_what_fails_is_
 def test_what_a_choice_stands_beside_does_not_lead() -> None:
     """A car park under the mall with a restaurant in it: the restaurant was "the first one"."""
     parks = found_by("parking", "Plaza Car Park", "Mall Car Park")
+    for park in parks:
+        park["distance_from"] = "Donglaishun"
     text = "Donglaishun has one below it, the Mall Car Park.\n\nAnother:\n- Plaza Car Park"
     names = ["Mall Car Park", "Plaza Car Park", "Donglaishun"]
     assert order([*found_by("hot pot", "Donglaishun"), *parks], text) == names
+
+
+def test_a_choice_leads_also_where_its_list_is_of_what_another_search_found() -> None:
+    """The one hotel within the budget stood behind three car parks, a teahouse behind museums."""
+    hotel, parks = found_by("hotel", "Courtyard"), found_by("parking", "P1", "P2")
+    text = "**Courtyard** fits, 700 a night.\n\nTo park:\n- P1 Car Park\n- P2 Car Park"
+    parks = [Place(**{**park, "name": f"{park['name']} Car Park"}) for park in parks]
+    assert order([*parks, *hotel], text) == ["Courtyard", "P1 Car Park", "P2 Car Park"]
 
 
 def test_two_places_of_one_item_stand_together() -> None:

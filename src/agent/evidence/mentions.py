@@ -109,10 +109,10 @@ def in_list_order(places: Sequence[Place], text: str) -> list[Place]:
             shares = not set(by_id[beside]["keywords"]).isdisjoint(by_id[id]["keywords"])
             rank = (1, ranks[id][1], at, 1) if shares else (2, False, at, 0)
             ranks[beside] = min(rank, ranks.get(beside, rank))
+    origins = {head["distance_from"] for head in heads} - {None}
     for id, at in mentioned(places, opening).items() if heads else ():
-        # What the choice stands beside, found by another search, is none.
-        keywords = set(by_id[id]["keywords"])
-        if not keywords or any(keywords.intersection(head["keywords"]) for head in heads):
+        # What a list was searched around is no choice: "car parks by the restaurant".
+        if origins.isdisjoint((by_id[id]["name"], by_id[id].get("name_en"))):
             ranks.setdefault(id, (0, False, at, 0))
     return sorted(places, key=lambda place: ranks.get(place["id"], (3, False, 0, 0)))
 
