@@ -221,6 +221,9 @@ def chinese_number(text: str) -> Decimal | None:
             return None
         return (value + Decimal("0." + "".join(str(_DIGITS[c]) for c in part))) * great
     if all(c in _DIGITS for c in text):
+        if len(text) == 2 and not text.isdecimal() and 0 < _DIGITS[text[1]] - _DIGITS[text[0]] <= 2:
+            # 三四天, 三五天: about so many, not 34.
+            return None
         return Decimal("".join(str(_DIGITS[c]) for c in text))
     return _composed(re.findall(rf"\d+(?:\.\d+)?|[{_H1}{_HU}]", text))
 
