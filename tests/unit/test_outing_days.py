@@ -330,6 +330,7 @@ def test_a_meal_is_had_where_an_earlier_answer_showed_a_place_that_is_open_then(
         spot(9, "远饭馆", "中餐厅", open_time="11:00-21:00"),
         spot(4, "近饭馆", "中餐厅", open_time="11:00-21:00"),
         spot(2, "夜饭馆", "中餐厅", open_time="18:00-23:00", id="amap:night"),
+        spot(3, "贵饭馆", "中餐厅", open_time="11:00-21:00", id="amap:dear", cost=300.0),
     ]
     days = Days()
     wish: Any = {"meals": ["lunch"], "order": ["甲馆", "工作日饭馆", "乙馆"]}
@@ -337,7 +338,8 @@ def test_a_meal_is_had_where_an_earlier_answer_showed_a_place_that_is_open_then(
         "周一在甲馆、乙馆玩，工作日饭馆吃午饭", [*sights, closed, *others], outing=wish
     )
     assert "工作日饭馆" in stops(first)
-    moved = days.ask("换成周日", [], query=[], day="2026-11-29", outing={})
-    assert "近饭馆" in stops(moved)
+    dear: Any = {"max_cost": 100}
+    moved = days.ask("换成周日", [], query=[], day="2026-11-29", outing={}, constraints=dear)
+    assert "近饭馆" in stops(moved), "the nearest is too dear"
     assert "远饭馆" not in stops(moved)
     assert not moved.get("lacks")

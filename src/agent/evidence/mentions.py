@@ -101,7 +101,7 @@ def in_list_order(places: Sequence[Place], text: str) -> list[Place]:
     heads = [by_id[ids[0]] for _, ids in about]
     ranks = dict[str, tuple[int, bool, int, int]]()
     for at, (list_, ids) in enumerate(about):
-        fails = all(_fails(by_id[each[0]]) for each in list_)
+        fails = all(fails_a_demand(by_id[each[0]]) for each in list_)
         ranks.setdefault(ids[0], (1, fails, at, 0))
     own = {head["id"] for head in heads}
     for at, (_, (id, *others)) in enumerate(about):
@@ -132,7 +132,8 @@ def _lists(places: Sequence[Place], text: str) -> tuple[str, list[list[list[str]
     return "\n".join(opening), lists
 
 
-def _fails(place: Place) -> bool:
+def fails_a_demand(place: Place) -> bool:
+    """Return whether a place is known not to meet what was demanded."""
     return any(each["verdict"] == "violated" for each in place.get("verdicts", []))
 
 

@@ -21,7 +21,7 @@ from agent.evidence.constraints import judged, openness
 from agent.evidence.geo import location_in, metres_apart
 from agent.evidence.hours import clock_of, hours_of
 from agent.evidence.kinds import is_any_of_kind, is_called, is_found_for, is_meal, is_stop
-from agent.evidence.mentions import mentioned, places_of
+from agent.evidence.mentions import fails_a_demand, mentioned, places_of
 from agent.evidence.names import with_pinyin
 from agent.evidence.outing.plan import (
     HERE,
@@ -79,8 +79,8 @@ async def plan_outing(
     planner = _Planner(places, aim, services=services, meter=meter, emit=emit)
     asked_for = _asked_for(state, places)
     outing = await planner.outing() if len(places) > 1 else None
-    if outing and (meals := _meals_shown_before(outing, earlier, places, aim)):
-        meals = judged(meals, demands, reader_language(turn))
+    shown = judged([p for p in earlier if is_meal(p)], demands, reader_language(turn))
+    if outing and (meals := _meals_shown_before(outing, shown, places, aim)):
         aim = _in_their_turn(aim, meals, [p for p in places if p["id"] not in places_of(outing)])
         planner = _Planner([*places, *meals], aim, services=services, meter=meter, emit=emit)
         outing = await planner.outing() or outing
@@ -175,11 +175,11 @@ def _meals_shown_before(
 ) -> list[Place]:
     """Return of the places of earlier answers the nearest for each meal that a plan lacks.
 
-    It is surely open then.
+    It is surely open then, and fails no demand.
     """
     stops, known = places_of(outing), {place["id"] for place in places}
     at = [place["wgs84"] for place in places if place["id"] in stops]
-    left = [p for p in earlier if is_meal(p) and p["id"] not in known]
+    left = [p for p in earlier if p["id"] not in known and not fails_a_demand(p)]
     left = [p for p in left if p["id"] not in aim.wish.get("without", [])]
     left.sort(key=lambda p: min((metres_apart(p["wgs84"], each) for each in at), default=0))
     weekday = [date.fromisoformat(outing["day"]).isoweekday()]
@@ -215,7 +215,7 @@ def coming_in(
         return list(found)
 
     def fit(place: Place) -> tuple[bool, float]:
-        fails = any(verdict["verdict"] == "violated" for verdict in place.get("verdicts", []))
+        fails = fails_a_demand(place)
         ways = sorted(metres_apart(place["wgs84"], stop["wgs84"]) for stop in stops)
         return fails or place["id"] in shut, sum(ways[:2]) / 1000 - stars_of(place)
 
