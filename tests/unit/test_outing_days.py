@@ -142,6 +142,8 @@ def test_a_day_is_within_its_hours_and_has_its_lunch(wish: Any, first: str, last
     day = Days().ask("玩自然博物馆、中山公园、海洋馆", [DUCK, *SIGHTS], outing=wish)
     assert first <= day["begins"] < day["ends"] <= last
     assert {"自然博物馆", "中山公园", "海洋馆", "李家烤鸭"} == {*stops(day)}
+    is_squeezed = say("outing.stays_shorter", "zh") in told(day)
+    assert is_squeezed == (last == "15:00")
 
 
 def test_a_restaurant_that_is_named_is_had_beside_the_usual_hours_and_another_is_not() -> None:

@@ -67,10 +67,10 @@ _DETOUR = 1.3
 _ABOUT_M = 50
 """An estimate to the metre would promise too much."""
 _BESIDE_MINUTES, _BESIDE_M = 40, 600
-_SHARES = (1, 0.75, 0.5)
+_SHARES = (1, 0.75, 0.65, 0.5)
 """Of the usual stay, tried in this order until there is time for all that is wanted.
 
-The last only for a number of stops: a long list is no wish to hurry.
+The last two only for a number of stops: a long list is no wish to hurry.
 """
 _WORTH, _WORTH_FIT, _WORTH_ASKED, _WORTH_WANTED, _WORTH_OPEN = 1000, 3500, 40_000, 200_000, 20
 """Of a visit: a meal that was asked for is worth more than all others together, and what is wanted
@@ -228,6 +228,8 @@ class _Planner:
             outing["asked"] = len(self._words) or self._wish.get("stops", 0)
             outing["had"] = sum(map(self._is_counted, steps))
         told = [*self._not_as_named(steps), *self._not_known(steps)]
+        if self._share < 1:
+            told.append(say("outing.stays_shorter", self._language))
         if self._sets_out:
             told.append(say("outing.setting_out", self._language, time=outing["begins"]))
         if told:
