@@ -345,3 +345,12 @@ def test_a_meal_is_had_where_an_earlier_answer_showed_a_place_that_is_open_then(
     assert "近饭馆" in stops(moved), "the nearest is too dear"
     assert "远饭馆" not in stops(moved)
     assert not moved.get("lacks")
+
+
+def test_a_landmark_that_lunch_is_to_be_near_to_is_no_stop_that_there_is_no_time_for() -> None:
+    far = spot(9, "Design Museum", open_time="09:00-10:00")
+    sights = [spot(1, "City Museum"), spot(2, "Park Museum")]
+    day = Days("en").ask("Lunch near the Design Museum, the City Museum", [*sights, far])
+    assert "Design Museum" not in reasons(day)
+    named = Days("en").ask("The Design Museum and the City Museum", [*sights, far])
+    assert "Design Museum" in reasons(named)

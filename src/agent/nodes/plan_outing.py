@@ -21,7 +21,7 @@ from agent.evidence.constraints import judged, openness
 from agent.evidence.geo import location_in, metres_apart
 from agent.evidence.hours import clock_of, hours_of
 from agent.evidence.kinds import is_any_of_kind, is_called, is_found_for, is_meal, is_stop
-from agent.evidence.mentions import fails_a_demand, mentioned, places_of
+from agent.evidence.mentions import fails_a_demand, mentioned, places_of, without_origins
 from agent.evidence.names import with_pinyin
 from agent.evidence.outing.plan import (
     HERE,
@@ -245,12 +245,12 @@ def _wanted(state: OverallState, places: Sequence[Place]) -> frozenset[str]:
 
 
 def _asked_for(state: OverallState, places: Sequence[Place]) -> frozenset[str]:
-    """Return the ids of the places that the person named; of a day that is changed of all."""
+    """Return the ids of the places named to go to; of a day that is changed of all."""
     if _planned_before(state):
         return frozenset(place["id"] for place in places)
-    return frozenset(
-        mentioned(places, f"{state['turn']['question']}\n{words_of_user(state['turn'])}")
-    )
+    words = f"{state['turn']['question']}\n{words_of_user(state['turn'])}"
+    # "Lunch near the museum" asks for no museum.
+    return frozenset(mentioned(places, without_origins(words)))
 
 
 def _planned_before(state: OverallState) -> list[str]:
