@@ -124,9 +124,10 @@ async def look_up_named(
         await branch.recall_searches()
     options = replace(branch.options, pages=pages, entered=entered, first=first)
     branch = replace(branch, options=options)
+    # The searches were told of when they were made.
     map_result = await services.maps.map_result(
         branch.task, branch.query, options=branch.options, meter=branch.meter,
-        on_call=branch.on_call,
+        on_call=lambda call: None,
     )  # fmt: skip
     await await_or_else("measuring walks", branch.measure_walks(map_result), lambda: None)
     branch.keep_demands(map_result)
