@@ -319,7 +319,7 @@ def test_a_phone_on_its_side_shows_whose_map_it_is(visit: Visits, thread: str) -
     assert credit["y"] + credit["height"] <= 360
 
 
-def test_on_the_smallest_phone_the_map_tells_all_names_and_whose_data_it_is(
+def test_on_the_smallest_phone_the_map_tells_the_names_in_the_answer_and_whose_data_it_is(
     visit: Visits, thread: str
 ) -> None:
     phone = {"viewport": {"width": 320, "height": 640}, "has_touch": True, "is_mobile": True}
@@ -331,8 +331,9 @@ def test_on_the_smallest_phone_the_map_tells_all_names_and_whose_data_it_is(
     card, credit = box_of(page.locator(".map-choice")), box_of(drawn.locator(".map-credit"))
     assert card["y"] + card["height"] <= credit["y"]
     assert credit["y"] + credit["height"] <= 640
+    # One more place stands on a page alone: its pin may go without a name.
     names = drawn.locator(".map-name:not(.centre)")
-    expect(names).to_have_count(drawn.locator(".map-pin").count())
+    expect(names).to_have_count(drawn.locator(".map-pin").count() - 1)
     assert overflow(page) == []
 
 

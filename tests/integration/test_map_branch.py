@@ -439,12 +439,12 @@ async def test_a_choice_of_which_the_hour_asked_for_is_unknown_says_so() -> None
     async with laboratory() as lab, osm_world([*own_elements(), bare]) as world:
         services = replace(lab.services, maps=world.maps)
         lab = Lab(services, build_graph(lambda: services).compile(checkpointer=InMemorySaver()))
-        ruling = {"r": "1 p 2.1", "bad": ["is the best choice"], "fix": f"{said} [2]."}
+        ruling = {"r": "1 p 1.1", "bad": ["is the best choice"], "fix": f"{said} [1]."}
         lab.gemini.llm = llm = Spoken(
             generate_query=[plan(nearby(STATION, "cafe", web=False), constraints=demands)],
-            answer=[ModelReply(text=f"{choice} [^a0-1].")],
+            answer=[ModelReply(text=f"{choice} [^a0-0].")],
             claim_check=[
-                ModelReply(json={"rulings": [each]}) for each in (ruling, {"r": "1 s 2.1"})
+                ModelReply(json={"rulings": [each]}) for each in (ruling, {"r": "1 s 1.1"})
             ],
         )
         state = await lab.ask(f"Which café at {STATION} is open at 22:00?")
