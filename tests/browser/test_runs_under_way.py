@@ -150,6 +150,17 @@ def test_after_a_stop_the_same_thread_answers_the_next_question(
     ends(turns.nth(1))
 
 
+def stop_and_answer(page: Page, turn: Locator, gemini: HeldGemini) -> None:
+    """Stop a run, and have it answer of what was found: no search follows."""
+    page.get_by_role("button", name=STOP).click()
+    ends(turn, "stopped")
+    gemini.let_go()
+    asked = sum(searches(None, request.body) for request in gemini.requests)
+    turn.get_by_role("button", name="用已查到的作答").click()
+    ends(turn)
+    assert sum(searches(None, request.body) for request in gemini.requests) == asked
+
+
 def test_a_stopped_run_answers_from_what_it_had_found(visit: Visits, gemini: HeldGemini) -> None:
     page, sent = visit().tab(), list[str]()
 
@@ -162,15 +173,9 @@ def test_a_stopped_run_answers_from_what_it_had_found(visit: Visits, gemini: Hel
     turn = ask(page, ASPECTS_EN)
     expect(turn.locator('.step[data-kind="search_done"]')).to_have_count(1)
     until(lambda: len(set(sent)) == 2)
-    page.get_by_role("button", name=STOP).click()
-    ends(turn, "stopped")
-    gemini.let_go()
-    asked = sum(searches(None, request.body) for request in gemini.requests)
-    page.get_by_role("button", name="用已查到的作答").click()
-    ends(turn)
+    stop_and_answer(page, turn, gemini)
     expect(page.locator("article.turn")).to_have_count(1)
     expect(turn.locator(".prose a.cite")).not_to_have_count(0)
-    assert sum(searches(None, request.body) for request in gemini.requests) == asked
     page.reload()
     ends(page.locator("article.turn"))
     expect(page.locator(".prose a.cite")).not_to_have_count(0)
@@ -193,14 +198,8 @@ def test_what_was_found_is_answered_from_whoever_was_asked(
     gemini.hold(writes)
     turn = ask(page, ASPECTS_EN)
     gemini.waits(writes)
-    page.get_by_role("button", name=STOP).click()
-    ends(turn, "stopped")
-    gemini.let_go()
-    asked = sum(searches(None, request.body) for request in gemini.requests)
-    turn.get_by_role("button", name="用已查到的作答").click()
-    ends(turn)
+    stop_and_answer(page, turn, gemini)
     expect(part(turn, "answer")).to_contain_text("You stopped the search")
-    assert sum(searches(None, request.body) for request in gemini.requests) == asked
 
 
 def test_a_run_stopped_before_its_first_queries_has_nothing_to_answer_from(

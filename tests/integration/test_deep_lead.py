@@ -80,6 +80,15 @@ class Lead(Researcher):
         return ModelReply(calls=tuple(self.steps.pop(0)(turn)))
 
 
+def calculating(*programs: str, says: str = "合 2502 元") -> Lead:
+    """Return one that searches, calculates, and cites its first program."""
+    return Lead(
+        lambda turn: [search("电芯成本")],
+        lambda turn: [*map(code, programs), end()],
+        deep_report=lambda turn: ModelReply(text=f"# 报告\n\n{says}[^c0-0]。"),
+    )
+
+
 @dataclass
 class WebReader:
     """Reads the pages that searches have returned."""
@@ -177,11 +186,7 @@ async def test_explorers_look_into_planned_topics_that_are_called_by_their_ids()
 
 async def test_a_program_beside_the_end_calculates_with_numbers_of_pages_and_can_be_cited() -> None:
     program = "print(f'417 × 3 = {417 * 3} 元')"
-    llm = Lead(
-        lambda turn: [search("电芯成本")],
-        lambda turn: [code(program), end()],
-        deep_report=lambda turn: ModelReply(text="# 报告\n\n三千瓦时合 1251 元[^c0-0]。"),
-    )
+    llm = calculating(program, says="三千瓦时合 1251 元")
     async with deep_laboratory(llm, web=Web(long_page)) as lab:
         state = await research(lab)
     assert len(llm.asked("deep_explore")) == 2
@@ -211,11 +216,7 @@ async def test_a_number_from_nowhere_keeps_only_its_own_lines_from_being_cited()
         "rate = 8765\nprint(f'417 × 3 = {417 * 3}')\nprint(f'much: {rate * 417}')\n"
         "print(f'1251 × 2 = {417 * 3 * 2}')"
     )
-    llm = Lead(
-        lambda turn: [search("电芯成本")],
-        lambda turn: [code(program), end()],
-        deep_report=lambda turn: ModelReply(text="# 报告\n\n合 2502 元[^c0-0]。"),
-    )
+    llm = calculating(program)
     async with deep_laboratory(llm, web=Web(long_page)) as lab:
         state = await research(lab)
     [source] = [each for each in state["sources_gathered"] if each["id"] == "c0-0"]
@@ -225,11 +226,7 @@ async def test_a_number_from_nowhere_keeps_only_its_own_lines_from_being_cited()
 
 async def test_a_program_may_calculate_with_what_it_has_printed_as_a_result() -> None:
     program = "print(f'417 × 3 = {417 * 3}')\nprint(f'1251 × 2 = {1251 * 2}')"
-    llm = Lead(
-        lambda turn: [search("电芯成本")],
-        lambda turn: [code(program), end()],
-        deep_report=lambda turn: ModelReply(text="# 报告\n\n合 2502 元[^c0-0]。"),
-    )
+    llm = calculating(program)
     async with deep_laboratory(llm, web=Web(long_page)) as lab:
         state = await research(lab)
     assert "c0-0" in [source["id"] for source in state["sources_gathered"]]
@@ -237,11 +234,7 @@ async def test_a_program_may_calculate_with_what_it_has_printed_as_a_result() ->
 
 async def test_a_report_shows_the_lines_of_a_calculation_whose_results_it_tells() -> None:
     program = "print(f'417 × 3 = {417 * 3} 元')\nprint(f'417*3*2 = {417 * 3 * 2} 元')"
-    llm = Lead(
-        lambda turn: [search("电芯成本")],
-        lambda turn: [code(program), code("print(417 * 4)\nprint(417 * 5)"), end()],
-        deep_report=lambda turn: ModelReply(text="# 报告\n\n合 2502 元[^c0-0]。"),
-    )
+    llm = calculating(program, "print(417 * 4)\nprint(417 * 5)")
     async with deep_laboratory(llm, web=Web(long_page)) as lab:
         state = await research(lab)
     text = str(answer_of(state).text)
@@ -256,11 +249,7 @@ async def test_a_shown_line_of_a_calculation_comes_with_the_lines_that_it_rests_
         "print(f'一年：417 * 3 = {417 * 3} 元')\nprint(f'别的：417 * 5 = {417 * 5} 元')\n"
         "print(f'差：(417 - 400)/417 = {17 / 417:.2f}; 两年：1251 * 2 = {1251 * 2} 元')"
     )
-    llm = Lead(
-        lambda turn: [search("电芯成本")],
-        lambda turn: [code(program), end()],
-        deep_report=lambda turn: ModelReply(text="# 报告\n\n合 2502 元[^c0-0]。"),
-    )
+    llm = calculating(program)
     async with deep_laboratory(llm, web=Web(long_page)) as lab:
         body = strip_references(str(answer_of(await research(lab)).text))
     assert "- 一年：417 \\* 3 = 1251 元\n- 差：" in body

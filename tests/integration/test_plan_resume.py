@@ -104,6 +104,16 @@ async def unbroken(world: World, folder: Path) -> tuple[list[str], dict[str, Any
     return _WHOLE[0]
 
 
+async def broken_off(lab: PlanLab, asked: Asked, held: Fault) -> None:
+    """Ask, and cancel the run once it waits for the reply that is held and for nothing else."""
+    running = asyncio.create_task(lab.ask())
+    await until(lambda: held.times == 0)
+    await settled(asked.log)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+
 @pytest.mark.parametrize("stage", STAGES)
 async def test_a_run_broken_off_at_a_stage_goes_on_without_paying_twice(
     world: World, tmp_path: Path, stage: str
@@ -112,12 +122,7 @@ async def test_a_run_broken_off_at_a_stage_goes_on_without_paying_twice(
     asked = Asked(world)
     held, knowledge = hang(world, stage), MemoryKnowledge()
     async with process(world, tmp_path / "broken", knowledge) as lab:
-        running = asyncio.create_task(lab.ask())
-        await until(lambda: held.times == 0)
-        await settled(asked.log)
-        running.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await running
+        await broken_off(lab, asked, held)
     async with process(world, tmp_path / "broken", knowledge) as lab:
         resumed = await lab.ask(None)
 
@@ -139,13 +144,8 @@ async def test_papers_are_kept_once_by_their_content_also_after_a_crash(
     held = hang(world, "rewrite_headings")
     async with process(world, tmp_path, knowledge) as lab:
         paper = world.site
-        running = asyncio.create_task(lab.ask())
-        await until(lambda: held.times == 0)
-        await settled(asked.log)
+        await broken_off(lab, asked, held)
         before = sum(request.path.endswith(".pdf") for request in paper.requests)
-        running.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await running
     async with process(world, tmp_path, knowledge) as lab:
         state = await lab.ask(None)
     after = sum(request.path.endswith(".pdf") for request in paper.requests)
@@ -173,12 +173,7 @@ async def test_a_stopped_dossier_answers_from_what_it_had_found_and_looks_nothin
     asked, knowledge = Asked(world), MemoryKnowledge()
     held = hang(world, stage)
     async with process(world, tmp_path, knowledge) as lab:
-        running = asyncio.create_task(lab.ask())
-        await until(lambda: held.times == 0)
-        await settled(asked.log)
-        running.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await running
+        await broken_off(lab, asked, held)
         asked.log.clear()
         state = await lab.ask(None, answer_now=True)
     assert told(state)["sources"]

@@ -125,7 +125,7 @@ def _print_pretty(console: Console, outcome: RunResult, follow_up: str, notice: 
 
 def shown_places(places: Sequence[Place]) -> list[Place]:
     """Return the places that the answer names, and as many others as fit."""
-    ordered = by_mention(list(places))
+    ordered = by_mention(places)
     named = sum(place["mentioned"] for place in ordered)
     return ordered[: max(named, MOST_PLACES)]
 

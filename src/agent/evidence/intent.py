@@ -12,8 +12,7 @@ from agent.core.strings import has_any
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.language import with_places
 from agent.evidence.maps import valid_map_task
-from agent.evidence.places import place_after_preposition, route_ends, shaped_place
-from agent.evidence.places import place_and_city as _extract_place
+from agent.evidence.places import place_after_preposition, place_and_city, route_ends, shaped_place
 from agent.evidence.queries import clean_text
 from agent.evidence.types import MapIntent, MapTask, TravelMode
 from agent.evidence.vocabulary import activity_in, activity_keywords, city_in, landmark_in
@@ -135,7 +134,7 @@ def extract_place(text: str) -> tuple[str, str | None] | None:
     plain = _plain(text)
     literal = LNGLAT.search(plain)
     point = parse_lnglat(literal[0]) if literal else None
-    return (f"{point[0]},{point[1]}", None) if point else _extract_place(plain)
+    return (f"{point[0]},{point[1]}", None) if point else place_and_city(plain)
 
 
 _NO_ENDS = ("要", "不", "想", "知道", "骑行", "步行")

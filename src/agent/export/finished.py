@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from agent.core.strings import is_wide
 from agent.evidence.names import map_name, origins_of
@@ -146,9 +146,12 @@ _CORRECTED = ("repaired", "contradicted", "revised")
 _LINK = re.compile(r"\s?\[\d{1,4}\](?:\([^()\s]{1,2000}\))?")
 
 
-def by_mention(places: list[Place]) -> list[Place]:
+P = TypeVar("P", bound=Mapping[str, Any])
+
+
+def by_mention(places: Sequence[P]) -> list[P]:
     """Return those the answer names first; otherwise in the order they were found."""
-    return sorted(places, key=lambda place: not place["mentioned"])
+    return sorted(places, key=lambda place: not place.get("mentioned"))
 
 
 def without_notice(answer: str, notice: str) -> str:

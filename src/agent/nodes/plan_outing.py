@@ -79,7 +79,9 @@ async def plan_outing(
     planner = _Planner(places, aim, services=services, meter=meter, emit=emit)
     asked_for = _asked_for(state, places)
     outing = await planner.outing() if len(places) > 1 else None
-    shown = judged([p for p in earlier if is_meal(p)], demands, reader_language(turn))
+    lacks_meal = outing is not None and not MEALS.keys().isdisjoint(outing.get("lacks", ()))
+    shown = [p for p in earlier if is_meal(p)] if lacks_meal else []
+    shown = judged(shown, demands, reader_language(turn))
     if outing and (meals := _meals_shown_before(outing, shown, places, aim)):
         aim = _in_their_turn(aim, meals, [p for p in places if p["id"] not in places_of(outing)])
         planner = _Planner([*places, *meals], aim, services=services, meter=meter, emit=emit)

@@ -11,7 +11,7 @@ from agent.assistants.common.review_plan import review_step
 from agent.configuration import Configuration
 from agent.core.budget import no_usage
 from agent.evidence.constraints import judged
-from agent.evidence.mentions import source_ids
+from agent.evidence.mentions import fails_a_demand, source_ids
 from agent.evidence.types import Query
 from agent.state import (
     AmapSearchState,
@@ -130,8 +130,11 @@ def _is_untold(state: OverallState, number: int) -> bool:
     ]
     is_rated = any(place["rating"] or place["cost"] for place in own)
     asked = (_WHEN if is_rated else _WHEN | _RATED).intersection(demands)
-    verdicts = [place.get("verdicts", []) for place in judged(own, demands, "en")]
-    fitting = [of for of in verdicts if not any(v["verdict"] == "violated" for v in of)]
+    fitting = [
+        place.get("verdicts", [])
+        for place in judged(own, demands, "en")
+        if not fails_a_demand(place)
+    ]
     return bool(fitting) and all(
         any(v["constraint"] in asked and v["verdict"] == "unknown" for v in of) for of in fitting
     )

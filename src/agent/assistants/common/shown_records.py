@@ -14,7 +14,13 @@ from agent.evidence.kinds import (
     kinds_searched,
 )
 from agent.evidence.language import days_named
-from agent.evidence.mentions import in_list_order, list_numbers, mentioned, source_ids
+from agent.evidence.mentions import (
+    fails_a_demand,
+    in_list_order,
+    list_numbers,
+    mentioned,
+    source_ids,
+)
 from agent.evidence.names import district_in_english, english_names, with_pinyin
 from agent.evidence.records import (
     forecast_city,
@@ -246,7 +252,7 @@ def _sought(places: Sequence[Place]) -> list[_Sought]:
         # One search for cafés and stations has both: a station is what the cafés are to be near to.
         own = kinds_searched(place)
         its = own if own and own <= _BESIDE else its - _BESIDE
-        fits = all(v["verdict"] != "violated" for v in place.get("verdicts", []))
+        fits = not fails_a_demand(place)
         found.append((place, its, fits and not is_of_none(place, its)))
     return found
 

@@ -42,7 +42,7 @@ from agent.core.telemetry import (
 from agent.evidence.types import Place, Point, Route, Weather
 from agent.evidence.vocabulary import names_chinese_place
 from agent.evidence.zones import CHINA, offset_words, zone_at, zone_named
-from agent.export.finished import PRINTED_QUOTES
+from agent.export.finished import PRINTED_QUOTES, by_mention
 from agent.models.catalogue import parse
 from agent.runs.workspace_store import Room, room_of_turn
 from agent.state import AgentInput, Gathered, Previous, Turn, replaced
@@ -508,15 +508,11 @@ def without_evidence(fields: Mapping[str, Any]) -> dict[str, Any]:
         ]
     if places := _rows(fields.get("places")):
         named = sum(1 for place in places if place.get("mentioned"))
-        light["places"] = _named_first(places)[: max(named, _MOST_OLD_PLACES)]
+        light["places"] = by_mention(places)[: max(named, _MOST_OLD_PLACES)]
     checks = fields.get("checks")
     if isinstance(checks, Mapping) and (rows := _rows(checks.get("statements"))):
         light["checks"] = {**checks, "statements": [_without_quote(row) for row in rows]}
     return light
-
-
-def _named_first(places: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    return sorted(places, key=lambda place: not place.get("mentioned"))
 
 
 def _printed(quotes: Any) -> list[Any]:

@@ -42,11 +42,11 @@ from agent.assistants.plan_execute.documents import (
     merged_documents,
     merged_over_tasks,
     nearest_first,
+    rank_texts,
     sorted_by_kind,
     source_name,
     whole_text,
 )
-from agent.assistants.plan_execute.documents import rank_texts as ranked_by
 from agent.assistants.plan_execute.papers import download
 from agent.assistants.plan_execute.plan import depth_of, further_tasks, tell_tasks
 from agent.assistants.plan_execute.state import (
@@ -439,7 +439,7 @@ async def clean_and_rerank(state: ExecutorState, runtime: Runtime[ExecutorRun]) 
     others = [document for document in documents if not is_scored(document, scored)]
     ranked, note = list[Document](), ""
     if papers:
-        ranking = await ranked_by(
+        ranking = await rank_texts(
             run.services.reranker(),
             query,
             [whole_text(paper) for paper in papers],

@@ -24,6 +24,7 @@ from agent.evidence.claims.statements import (
 )
 from agent.evidence.figures import figures, same
 from agent.evidence.language import LONGEST, fold
+from agent.evidence.mentions import without_branch
 from agent.evidence.numbering import source_key
 from agent.evidence.references import CITATION, untitled
 from agent.evidence.types import Source
@@ -41,7 +42,6 @@ _ENDS = re.compile(r"[。！？!?.；;，,]*[”」』）)\"’*_]*$")
 _STOP = re.compile(r"[。！？!?.；;，,]+[”」』\"’*_]*\s*$")
 _SIGN = re.compile(rf"\s?([{MARK}{CONTRADICTED}])")
 _ITEM_SIGN = re.compile(r"(\s*)(?:[-*+•]\s+|(\d{1,3})([.)、])\s*)")
-_BRANCH = re.compile(r"[(（【][^()（）【】]*[)）】]")
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ def without_unknown(
 
 def _is_known(name: str, evidence: Evidence) -> bool:
     """Return whether a name, without its branch, stands in some passage."""
-    base = fold(_BRANCH.sub("", name)).strip()
+    base = fold(without_branch(name))
     return any(base in fold(passage.text) for passage in evidence.holding(base))
 
 
