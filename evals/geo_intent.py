@@ -17,7 +17,6 @@ from typing import Any
 from agent.evidence.intent import (
     detect_location_query,
     extract_place,
-    has_location_intent,
     names_known_place,
 )
 
@@ -73,7 +72,6 @@ def first_design_detector(query: str) -> bool:
 
 DETECTORS: dict[str, Detector] = {
     "detect_location_query": detect_location_query,
-    "has_location_intent": has_location_intent,
     "first design, one list": first_design_intent,
     "first design, two lists": first_design_detector,
     "always": lambda _query: True,

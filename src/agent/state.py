@@ -430,22 +430,6 @@ class ReviewedPlan(Reviewed, total=False):
     """1 to 10."""
 
 
-class QueryGenerationState(TypedDict):
-    """The output of `generate_query` for the dispatch."""
-
-    query_list: list[Query]
-
-
-class ReflectionState(TypedDict):
-    """The output of `reflection` for the route; `is_sufficient` is None where nobody judged."""
-
-    is_sufficient: bool | None
-    knowledge_gap: str
-    follow_up_queries: list[Query]
-    research_loop_count: int
-    number_of_ran_queries: int
-
-
 class WebSearchState(TypedDict):
     """One web branch. `id` is the query's number within the turn."""
 

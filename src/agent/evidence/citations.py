@@ -5,9 +5,11 @@ it has seen the end of, so splitting the stream elsewhere changes nothing.
 """
 
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 from agent.evidence.markdown import (
+    BEGINS_URL,
+    TICKS,
     URL_BEGINS,
     CodeFences,
     LineHead,
@@ -28,7 +30,6 @@ NOT_FOUND = "none"
 """`[^none]`, in place of an id, marks a sentence that says what was not found, in any language."""
 MARKER = re.compile(rf"\[\^({ID})\]")
 
-_ID_ONLY = re.compile(ID)
 _ID_WITHIN = re.compile(rf"(?<![A-Za-z0-9]){ID}(?![A-Za-z0-9-])", re.IGNORECASE)
 _BRACKETED = re.compile(r"[\[【［〔「]([^\[\]【】［］〔〕「」\n]{1,200})[\]】］〕」]")
 _USUAL_LETTERS = frozenset({"w", "a", "p"})
@@ -48,6 +49,20 @@ _BARE_ID = re.compile(rf"(?<![A-Za-z0-9_/.^-]){ID}(?![A-Za-z0-9_]|[-./]\w)")
 _MAY_BE_ID = re.compile(r"(?<![A-Za-z0-9_/.^-])([a-z]{1,3})(?:\d{1,4}(?:-\d{0,4}[./-]?)?)?\Z")
 _CARET_ID = re.compile(rf"\^({ID})(?![A-Za-z0-9-])")
 _LONGEST_SUPERSCRIPT, _LONGEST_CARET_ID = 40, 16
+
+
+def marked_stretches(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield each stretch of a marked text with the ids of the markers right behind it."""
+    start, stretch, names = 0, "", list[str]()
+    for marker in MARKER.finditer(text):
+        if marker.start() > start or not names:
+            if names:
+                yield stretch, names
+            stretch, names = text[start : marker.start()], []
+        names.append(marker[1])
+        start = marker.end()
+    if names:
+        yield stretch, names
 
 
 def id_letters(ids: Iterable[str]) -> frozenset[str]:
@@ -117,7 +132,7 @@ def cited_ids(text: str, letters: frozenset[str] = _USUAL_LETTERS) -> list[str]:
     names: dict[str, None] = {}
     for bracket in _BRACKETED.finditer(text):
         for name in read_marker(bracket[1], letters) or ():
-            if _ID_ONLY.fullmatch(name):
+            if MARKER.fullmatch(f"[^{name}]"):
                 names[name] = None
     return list(names)
 
@@ -126,7 +141,6 @@ _HOLD = -1
 _MAX_BRACKET = 200
 _MAX_CODE = 500
 _SPECIAL = re.compile(rf"[\[\]!`<^【［〔「(（{{\n]|{URL_BEGINS}", re.IGNORECASE | re.ASCII)
-_BEGINS_URL = re.compile(URL_BEGINS, re.IGNORECASE | re.ASCII)
 _MAX_ASIDE = 40
 _ASIDE = re.compile(rf"[(（{{]([^(){{}}（）\[\]<>`\\\n]{{0,{_MAX_ASIDE}}})")
 _ASIDE_ENDS = {"(": ")）", "（": ")）", "{": "}"}
@@ -143,8 +157,7 @@ _UNSEEN = re.compile(
     "[\r\x00-\x08\x0e-\x1f\x7f\u00ad\u200b\u2060-\u2064\u202a-\u202e\u2066-\u2069\ufeff]"
 )
 _TAIL = 40
-_OPENING_TICKS = re.compile(r"`{1,201}")
-_TICKS = re.compile(r"`+")
+_MOST_TICKS = 201
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _SIMPLE_TEXT = re.compile(r"[^`<\\]*(?:`[^`\\]+`[^`<\\]*)*")
 
@@ -152,7 +165,7 @@ _SIMPLE_TEXT = re.compile(r"[^`<\\]*(?:`[^`\\]+`[^`<\\]*)*")
 class Citer:
     """Turn `[^w0-2]` into `[n](url)`, numbered by first use; no other link passes.
 
-    Unknown ids, links, images and URLs are removed and counted, HTML tags are escaped, code is
+    Unknown ids, links, images and URLs are removed, HTML tags are escaped, code is
     left alone. Text is held back only while it may be part of one of these. `omitted` stands where
     a URL in running text was.
     """
@@ -166,7 +179,6 @@ class Citer:
         """Ids that nobody issued, with the character of the text before which each stood."""
         self.not_found = 0
         """Sentences that were marked as saying what was not found."""
-        self.links_removed = 0
         self.know(sources)
         self._numbering = Numbering()
         self._adjacent: set[int] = set()
@@ -307,11 +319,10 @@ class Citer:
             return self._marker(text, names, end + 1, after)
         if after in (None, _HOLD) or not _SIMPLE_TEXT.fullmatch(content):
             return _HOLD if after == _HOLD else self._literal(text, at, 1)
-        self._drop_link()
+        self._gap = True
         if not content.strip().isdigit():
-            rest, removed = without_urls(content)
-            self._emit(rest)
-            self._drop_link(removed)
+            self._emit(without_urls(content))
+            self._gap = True
         return after or _HOLD
 
     def _marker(self, text: str, names: list[str], end: int, after: int | None) -> int:
@@ -320,7 +331,7 @@ class Citer:
             return _HOLD
         self._cite(names)
         if after is not None and is_link_target(text[end:after]):
-            self._drop_link()
+            self._gap = True
             return after
         return end
 
@@ -334,7 +345,7 @@ class Citer:
         self._literal(text, at, 1)
         if after is None:
             return at + 1
-        self._drop_link()
+        self._gap = True
         return after
 
     def _image(self, text: str, at: int, final: bool) -> int:
@@ -351,7 +362,7 @@ class Citer:
         if after is None:
             return self._literal(text, at, 1)
         if after != _HOLD:
-            self._drop_link()
+            self._gap = True
         return after
 
     def _wide_bracket(self, text: str, at: int, final: bool) -> int:
@@ -377,7 +388,7 @@ class Citer:
         if names is not None:
             self._cite(names)
             return end + 1
-        if _BEGINS_URL.search(content):
+        if BEGINS_URL.search(content):
             return self._literal(text, at, 1)
         self._emit(text[at])
         self._cite_within(content)
@@ -421,14 +432,14 @@ class Citer:
 
     def _code(self, text: str, at: int, final: bool) -> int:
         """Handle backticks: a code span of one line stays; those that open none are escaped."""
-        ticks = _OPENING_TICKS.match(text, at)
+        ticks = TICKS.match(text, at, at + _MOST_TICKS)
         end = ticks.end() if ticks else at + 1
         if end >= len(text) and not final:
             return _HOLD
         newline = text.find("\n", end, at + _MAX_CODE)
         limit = newline if newline >= 0 else min(len(text), at + _MAX_CODE)
         open_end = newline < 0 and not (final and limit == len(text))
-        for run in _TICKS.finditer(text, end, limit):
+        for run in TICKS.finditer(text, end, limit):
             if run.end() == limit and open_end:
                 break
             if run.end() - run.start() == end - at:
@@ -533,13 +544,9 @@ class Citer:
             self._emit_raw(f"[{number}]({url})" if url else f"[{number}]")
             self._adjacent.add(number)
 
-    def _drop_link(self, count: int = 1) -> None:
-        self.links_removed += count
-        self._gap = True
-
     def _drop_url(self) -> None:
         """Take out a URL in running text; what a sentence would lack is said in its place."""
-        self._drop_link()
+        self._gap = True
         if self._omitted and not self._tail.endswith(self._omitted):
             self._blank = self._blank if self._omitted.isascii() else ""
             self._emit(self._omitted)

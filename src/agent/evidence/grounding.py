@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from agent.core.processor import breathe
 from agent.core.strings import letters_of
+from agent.evidence.citations import MARKER
 from agent.evidence.language import SENTENCE_END, fold
 from agent.evidence.queries import clean_text
 from agent.evidence.references import is_domain, without_source_list
@@ -29,7 +30,7 @@ _CHUNK_KINDS: tuple[tuple[str, SourceKind], ...] = (
     ("maps", "place"),
     ("retrieved_context", "document"),
 )
-_FORGED = re.compile(rb"\[\^[a-z]+\d+-\d+\]")
+_FORGED = re.compile(MARKER.pattern.encode())
 _URL = re.compile(rb"https?://[!-~]+")
 _URL_TAIL = b".,;:!?)]}'\"*>"
 _ENDS_SENTENCE = "。！？.!?:：;；…]"
@@ -41,7 +42,6 @@ _NOT_FOUND = re.compile(
     r"\b(?:found|find|available|published|known|give|name|say|state|confirm|mention|cover)(?:e?[sdn])?\b",
     re.IGNORECASE,
 )
-_MARKED = re.compile(r"\[\^[a-z]+\d+-\d+\]")
 _MARKED_SENTENCE = re.compile(
     r"[^\n]*?(?:[。！？]|[.!?](?=[\s\[]|\Z)|(?=\n)|\Z)(?:[ ]*\[\^[a-z]+\d+-\d+\])*[ \n]*"
 )
@@ -109,7 +109,7 @@ def without_unsupported(marked: str, sources: Sequence[Source]) -> str:
         plain = sentence.strip().strip("*_ ")
         leads = plain.startswith("#") or plain.endswith((":", "：")) or "|" in plain
         # Most sentences are marked: only of the others the letters are needed.
-        if leads or _MARKED.search(sentence) or letters_of(sentence) in borne:
+        if leads or MARKER.search(sentence) or letters_of(sentence) in borne:
             return sentence
         if says_not_found(plain):
             return sentence
@@ -125,7 +125,7 @@ def remarks_of(marked: str, sources: Sequence[Source]) -> list[str]:
         breathe()
         plain, letters = sentence[0].strip().strip("*_- "), letters_of(sentence[0])
         leads = plain.startswith(("#", "|")) or plain.endswith((":", "："))
-        if leads or not letters or _MARKED.search(sentence[0]):
+        if leads or not letters or MARKER.search(sentence[0]):
             continue
         if letters not in borne:
             remarks.append(clean_text(plain, _MAX_QUOTE))

@@ -94,13 +94,6 @@ def asks_walks(text: str) -> bool:
     return bool(_ON_FOOT.search(plain) and _HOW_FAR.search(plain))
 
 
-def has_location_intent(text: str) -> bool:
-    """Return whether a place or a spatial relation is named."""
-    plain = _plain(text)
-    named = LNGLAT.search(plain) or NEAR.search(plain) or ROUTE.search(plain)
-    return bool(named or _known_place(plain) or place_after_preposition(plain))
-
-
 def names_known_place(text: str) -> bool:
     """Return whether a question is about a place that maps know, coordinates, or what is near.
 

@@ -16,7 +16,7 @@ URL_BEGINS = (
 )
 
 _HOLD = -1
-_BEGINS = re.compile(URL_BEGINS, re.IGNORECASE | re.ASCII)
+BEGINS_URL = re.compile(URL_BEGINS, re.IGNORECASE | re.ASCII)
 _BEGINNINGS = (
     *("http://", "https://", "ftp://", "ftps://", "file://", "www."),
     *("javascript:", "vbscript:", "mailto:", "xmpp:", "data:x"),
@@ -59,12 +59,12 @@ _STRUCTURE = re.compile(r"[\s>*+\-\d.)]*")
 _UNSAFE_IN_URL = frozenset(" ()<>[]\"'`\\|{}^")
 
 
-_TICKS = re.compile(r"`+")
+TICKS = re.compile(r"`+")
 
 
 def fenced(text: str, language: str = "") -> str:
     """Return a text as a block of code that none of its own signs ends."""
-    longest = max((len(run) for run in _TICKS.findall(text)), default=0)
+    longest = max((len(run) for run in TICKS.findall(text)), default=0)
     fence = "`" * max(3, longest + 1)
     return "\n".join([f"{fence}{language}", text, fence])
 
@@ -236,27 +236,22 @@ def would_spell(before: str, first: str) -> bool:
     return bool(_SPELLS.search(before + first))
 
 
-def without_urls(text: str) -> tuple[str, int]:
-    """Remove the URLs of a short text; return it and their number."""
-    total = 0
-    while True:
-        text, removed = _without_urls(text)
-        if not removed:
-            return text, total
-        # What stood apart may be a URL now.
-        total += removed
+def without_urls(text: str) -> str:
+    """Return a short text without its URLs; what stood apart before may be one now."""
+    while (shorter := _without_urls(text)) != text:
+        text = shorter
+    return text
 
 
-def _without_urls(text: str) -> tuple[str, int]:
+def _without_urls(text: str) -> str:
     pieces: list[str] = []
-    at = removed = 0
-    while begins := _BEGINS.search(text, at):
+    at = 0
+    while begins := BEGINS_URL.search(text, at):
         url = scan_url(text, begins.start(), final=True)
-        removed += bool(url)
         end = begins.start() if url else begins.start() + 1
         pieces.append(text[at:end])
         at = begins.start() + len(url or " ")
-    return "".join([*pieces, text[at:]]), removed
+    return "".join([*pieces, text[at:]])
 
 
 def end_of_plain(text: str, at: int, final: bool) -> int:

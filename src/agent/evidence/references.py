@@ -120,7 +120,7 @@ def findings_of(sources: Iterable[Source], texts: Iterable[str], *, cited: bool)
 
 def _told_title(source: Source) -> str:
     """Return a page's title for a model; empty where it only names the site."""
-    title = without_urls(clean_text(source["title"], _TOLD_TITLE))[0].strip()
+    title = without_urls(clean_text(source["title"], _TOLD_TITLE)).strip()
     return "" if is_domain(title) or title == site_of(source) else title
 
 
@@ -397,7 +397,7 @@ def _site(url: str) -> str:
 
 
 def _plain(text: str) -> str:
-    return without_urls(clean_text(text, _MAX_TITLE))[0].strip()
+    return without_urls(clean_text(text, _MAX_TITLE)).strip()
 
 
 def _name(source: Source) -> tuple[str, str]:

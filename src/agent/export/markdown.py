@@ -205,7 +205,7 @@ def escape_markdown(text: str) -> str:
 
 def _cell(text: str) -> str:
     """Return a map's text without the addresses that Markdown readers would turn into links."""
-    return escape_markdown(without_urls(text)[0])
+    return escape_markdown(without_urls(text))
 
 
 def _row(cells: Sequence[str]) -> str:

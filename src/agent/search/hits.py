@@ -20,7 +20,7 @@ from agent.core.errors import (
     AgentError,
     MalformedReply,
 )
-from agent.evidence.citations import ID, id_letters, read_marker
+from agent.evidence.citations import id_letters, marked_stretches, read_marker
 from agent.evidence.language import SENTENCE_END
 from agent.evidence.markdown import canonical, link_url
 from agent.evidence.queries import clean_text, same_search
@@ -346,8 +346,6 @@ def _allowed(hits: Iterable[Hit], rules: SearchRules, most: int, today: str) -> 
     return allowed
 
 
-_RUN = re.compile(rf"(?:\[\^{ID}\])+")
-_ID = re.compile(ID)
 _EXCERPT = 300
 _MAX_QUOTES = 12
 _MAX_QUOTE = 500
@@ -377,17 +375,15 @@ def _line(name: str, hit: Hit) -> str:
 def quotes_by_id(text: str) -> dict[str, list[str]]:
     """Return the sentences before each id's markers, before or behind their full stops."""
     quotes: dict[str, list[str]] = {}
-    start = 0
     sentence = ""
-    for run in _RUN.finditer(text):
-        before = [part for part in SENTENCE_END.split(text[start : run.start()]) if part.strip()]
+    for stretch, names in marked_stretches(text):
+        before = [part for part in SENTENCE_END.split(stretch) if part.strip()]
         if before and any(map(str.isalnum, before[-1])):
             sentence = before[-1].strip().lstrip("。！？.!?,，;；*-• ")[:_MAX_QUOTE]
-        for name in _ID.findall(run[0]):
+        for name in names:
             of_source = quotes.setdefault(name, [])
             if sentence and sentence not in of_source and len(of_source) < _MAX_QUOTES:
                 of_source.append(sentence)
-        start = run.end()
     return quotes
 
 

@@ -61,8 +61,7 @@ class SearchRules:
 
 
 ANY = SearchRules()
-_ISO = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
-_CHINESE = re.compile(r"(\d{4})\s*年\s*(\d{1,2})\s*月\s*(\d{1,2})\s*日")
+_IN_FIGURES = re.compile(r"(\d{4})\s?[-/.年]\s?(\d{1,2})\s?[-/.月]\s?(\d{1,2})(?!\d)")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = rf"({'|'.join(_MONTHS)})[a-z]*\.?"
 _NAMED_DAY = re.compile(
@@ -89,7 +88,7 @@ def published_on(text: str | None, today: str) -> date | None:
     "3 days ago" is counted back from `today`.
     """
     words = text or ""
-    if match := _ISO.search(words) or _CHINESE.search(words):
+    if match := _IN_FIGURES.search(words):
         return _day(match[1], match[2], match[3])
     if match := _NAMED_DAY.search(words):
         return _day(match[5], _number(match[2] or match[3]), match[1] or match[4])

@@ -4,15 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from agent.core.patterns import Linear
 from agent.core.strings import letters_of
-from agent.evidence.citations import ID, inert
+from agent.evidence.citations import inert, marked_stretches
 from agent.evidence.language import SENTENCE_END
 from agent.knowledge.ranking import Bm25
 from agent.texts import Language, is_written_in
 
-_RUN = Linear(rf"(?:\[\^{ID}\])+")
-_ID = Linear(ID)
 _BEFORE = " \t#>*•-。！？.!?,，;；"
 _MOST, _EACH = 5, 2
 """Sources that are quoted, and sentences of each."""
@@ -24,12 +21,9 @@ def sentences_by_id(marked: Iterable[str]) -> dict[str, list[str]]:
     """Return the sentences that each id of marked texts stands behind, as far back as the last."""
     sentences: dict[str, list[str]] = {}
     for text in marked:
-        start = 0
-        for run in _RUN.finditer(text):
-            parts = sentences_of(text[start : run.start()])
-            for name in (found[0] for found in _ID.finditer(run[0])):
-                sentences.setdefault(name, []).extend(parts)
-            start = run.end()
+        for stretch, names in marked_stretches(text):
+            for name in names:
+                sentences.setdefault(name, []).extend(sentences_of(stretch))
     return sentences
 
 
