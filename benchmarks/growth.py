@@ -35,11 +35,11 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel, SecretStr
 from typing_extensions import is_typeddict
 
+from agent.assistants.common.forms import SearchQueryList
 from agent.assistants.team_answer import state as team_state
 from agent.evidence.figures import Figure, figures
 from agent.evidence.types import Place, Route, Weather
 from agent.mcp.records import LONGEST
-from agent.state import SearchQueryList
 
 ROOMS = (
     "evidence", "reading", "search", "export", "batch", "mcp", "assistants", "knowledge", "models",

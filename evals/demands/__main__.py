@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from agent.evidence.constraints import judged
+from agent.evidence.ordering import judged
 from agent.evidence.types import Place
 
 ROWS = Path(__file__).with_name("rows.jsonl")

@@ -6,13 +6,12 @@ question on a thread starts clean; only `messages` and `previous` live on.
 
 from collections import deque
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, NotRequired, cast, get_args
+from typing import Annotated, Any, Literal, NotRequired, cast
 
 from langchain_core.messages import AnyMessage
 from langgraph.channels import EphemeralValue
 from langgraph.graph.message import add_messages
-from pydantic import BaseModel, BeforeValidator, Field, ValidationInfo, field_validator
-from pydantic.json_schema import SkipJsonSchema
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from agent.core.budget import Usage, add_usage
@@ -24,12 +23,10 @@ from agent.evidence.types import (
     Outing,
     OutingWish,
     Place,
-    PlaceKind,
     Point,
     Query,
     Route,
     Source,
-    Suits,
     Weather,
 )
 from agent.runs.run_log import Wish
@@ -473,110 +470,3 @@ def new_turn() -> Update:
     empty |= {"query_list": [], "follow_up_queries": [], "next_questions": []}
     empty |= {"research_loop_count": 0, "number_of_ran_queries": 0}
     return cast(Update, empty)
-
-
-class PlannedMap(BaseModel):
-    """The help of the map for a query, as the prompts describe it; without what does not apply."""
-
-    intent: Literal["nearby", "area", "poi", "route", "distance", "weather", "regeo"]
-    place: str | None = None
-    city: str | None = None
-    country: str | None = None
-    keywords: list[str] = Field(default_factory=list)
-    radius_m: int | None = None
-    origin: str | None = None
-    destination: str | None = None
-    mode: Literal["walking", "driving", "no_motorway", "bicycling", "transit"] | None = None
-    via: list[str] = Field(default_factory=list)
-    wishes: list[str] = Field(default_factory=list)
-    open_at: str | None = None
-    open_on: list[int] = Field(default_factory=list)
-
-
-class WrittenQuery(BaseModel):
-    query: str
-    map: PlannedMap | None = None
-    web: bool = True
-
-
-class PlannedConstraints(BaseModel):
-    """The demands of the question on a place, without what it does not demand."""
-
-    max_cost: float | None = Field(None, description="Yuan a person, or a room's night")
-    min_cost: float | None = None
-    total_cost: float | None = None
-    people: int | None = None
-    min_rating: float | None = None
-    free: bool | None = None
-    open_at: str | None = None
-    open_until: str | None = Field(None, description="past ten: 22:30")
-    open_on: list[int] = Field(default_factory=list, description="1 Monday")
-    not_on: list[int] = Field(default_factory=list)
-    max_distance_m: int | None = None
-    max_walk_m: int | None = Field(None, description="70 a minute")
-    suits: list[Suits] = Field(default_factory=list)
-    kind: PlaceKind | None = None
-    without: list[str] = Field(default_factory=list, description="names ruled out")
-    other: list[str] = Field(default_factory=list)
-
-    @field_validator("suits", "kind", mode="before")
-    @classmethod
-    def _drop_unknown(cls, value: object, info: ValidationInfo) -> object:
-        """Leave out words of a model's own: they are no reason to ask again."""
-        if info.field_name == "kind":
-            return value if value in get_args(PlaceKind) else None
-        words = value if isinstance(value, list) else []
-        return [each for each in words if each in get_args(Suits)]
-
-
-class PlannedChange(BaseModel):
-    """What is to change of one stop."""
-
-    stop: str = Field("", description="or lunch, dinner")
-    change: str = Field("", description="earlier, later, leave_out, add, replace")
-    time: str | None = None
-
-
-class PlannedDay(BaseModel):
-    """A day over several places that is to be planned, or the planned one changed."""
-
-    begins: str | None = None
-    back_by: str | None = Field(None, description="half day 14:00, afternoon 18:00, night 22:00")
-    stops: int | None = Field(None, description="named meals apart")
-    on_foot: bool = False
-    little_walking: bool = False
-    sets_out: bool = Field(False, description="begins is leaving home")
-    order: list[str] = Field([], description="if said: kinds, names, lunch")
-    meals: list[str] = Field([], description="lunch, dinner")
-    changes: list[PlannedChange] = []
-
-
-Names = Annotated[
-    str, BeforeValidator(lambda v: " ".join(map(str, v)) if isinstance(v, list) else str(v or ""))
-]
-
-
-class SearchQueryList(BaseModel):
-    """The question as it stands alone, and the queries for it; none where none are needed."""
-
-    question: str = ""
-    language: str = ""
-    constraints: PlannedConstraints | None = None
-    day: str | None = Field(None, description="ISO date")
-    outing: PlannedDay | None = None
-    only_own_documents: Names = ""
-    preferred: Names = ""
-    needs: str = ""
-    needs_search: bool = True
-    reply: str = ""
-    query: list[WrittenQuery]
-    rationale: SkipJsonSchema[str] = ""  # taken where a model gives one, not asked for
-
-
-class Reflection(BaseModel):
-    """The verdict over what was found."""
-
-    is_sufficient: bool
-    knowledge_gap: str = ""
-    follow_up_queries: list[WrittenQuery] = Field(default_factory=list)
-    next_questions: list[str] = Field(default_factory=list)

@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from langchain_core.tools import StructuredTool
 
+from agent.assistants.common.forms import Reflection, SearchQueryList
 from agent.batch.answers import line_of, parse_row
 from agent.batch.records import file_records
 from agent.core.calls import Calls, retry_after_seconds
@@ -55,7 +56,6 @@ from agent.search.tavily import TavilySearch
 from agent.search.wikipedia import Wikipedia
 from agent.server.mcp_endpoint import RefusedLine, message_of
 from agent.settings import Settings
-from agent.state import Reflection, SearchQueryList
 from tests.fuzz.odd import odd, pieces, scalars, sent, texts, values
 from tests.fuzz.templates import (
     AMAP,

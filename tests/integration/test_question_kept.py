@@ -336,6 +336,17 @@ async def test_walks_that_are_asked_for_are_measured_with_one_call(lab: Lab) -> 
     assert "walk_m" in places[0]
 
 
+async def test_an_order_by_the_way_on_foot_measures_it_with_one_call(lab: Lab) -> None:
+    """ "The three nearest by walking" were told by straight lines, their order "unknown"."""
+    written = plan(nearby("王府井", "咖啡馆"), constraints={"sort_by": "walk"})
+    llm = scripted(lab, generate_query=[written])
+    await lab.ask("王府井附近步行最近的三家咖啡馆？")
+    assert len([r for r in lab.amap.requests if r.path == "/v3/distance"]) == 1
+    shown = block(llm.prompts("answer")[0], "places")
+    assert say("map.sorted.walk", "zh") in shown
+    assert "unknown" not in shown
+
+
 async def test_a_limit_on_walks_of_a_day_holds_from_stop_to_stop(
     lab: Lab,
 ) -> None:

@@ -16,8 +16,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from agent.assistants.common.gaps import reader_note, with_recovered
 from agent.core.calls import Calls
 from agent.core.errors import ProviderRefused
-from agent.evidence.constraints import check, judged
+from agent.evidence.constraints import check
 from agent.evidence.maps import valid_map_task
+from agent.evidence.ordering import judged
 from agent.evidence.records import time_there, way_text
 from agent.evidence.types import Constraints, MapTask, Source
 from agent.graph import build_graph

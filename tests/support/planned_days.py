@@ -6,6 +6,7 @@ from datetime import datetime
 from types import SimpleNamespace
 from typing import Any
 
+from agent.assistants.common.forms import SearchQueryList
 from agent.assistants.common.previous import NO_PREVIOUS
 from agent.assistants.common.question import asked, turn_of
 from agent.configuration import Configuration
@@ -15,7 +16,7 @@ from agent.evidence.types import Outing, Place, Point
 from agent.evidence.zones import CHINA
 from agent.mcp.records import MapResult
 from agent.nodes.plan_outing import plan_outing
-from agent.state import Previous, SearchQueryList, Turn
+from agent.state import Previous, Turn
 from tests.unit.export_samples import place as sample_place
 
 NOW = datetime(2026, 11, 23, 8, 0, tzinfo=CHINA)

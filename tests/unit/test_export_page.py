@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pypdf import PdfReader
 
-from agent.evidence.constraints import judged
 from agent.evidence.markdown import link_url
+from agent.evidence.ordering import judged
 from agent.evidence.types import Place, Point, Source
 from agent.export.finished import metres, statement_line
 from agent.export.html import html_page

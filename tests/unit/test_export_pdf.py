@@ -8,7 +8,7 @@ import pytest
 from pypdf import PdfReader
 
 from agent.core.errors import AgentError
-from agent.evidence.constraints import judged
+from agent.evidence.ordering import judged
 from agent.export.pdf import pdf_document
 from tests.support.rows import by_examples
 from tests.unit.export_samples import NOTICE, answer, place, source

@@ -2,9 +2,9 @@
 
 import json
 
+from agent.assistants.common.forms import SearchQueryList
 from agent.assistants.common.question import FirstQueryList
 from agent.models.validation import schema_of
-from agent.state import SearchQueryList
 
 
 def test_a_first_question_is_not_asked_how_a_planned_day_is_to_change() -> None:

@@ -6,6 +6,7 @@ import pytest
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
+from agent.assistants.common.forms import PlannedMap, WrittenQuery
 from agent.assistants.common.map_tasks import plan_queries
 from agent.configuration import Configuration
 from agent.core.budget import Budget, Limits, no_usage
@@ -13,7 +14,6 @@ from agent.core.errors import BudgetExceeded
 from agent.evidence.maps import valid_map_task
 from agent.evidence.types import MapTask, Query
 from agent.nodes.routing import continue_to_research, evaluate_research
-from agent.state import PlannedMap, WrittenQuery
 from agent.texts import Language
 
 LIMITS = Limits(

@@ -5,14 +5,16 @@ from typing import Any
 
 import pytest
 
+from agent.assistants.common.forms import SearchQueryList
 from agent.assistants.common.previous import NO_PREVIOUS
 from agent.assistants.common.question import Asked, asked, asked_by_rules, turn_of
 from agent.assistants.common.shown_records import days_forecast, forecast_lines
 from agent.assistants.common.turn import now_there
 from agent.configuration import Configuration
-from agent.evidence.constraints import check, judged, with_own
+from agent.evidence.constraints import check, with_own
 from agent.evidence.maps import valid_map_task
-from agent.state import Previous, SearchQueryList, Turn
+from agent.evidence.ordering import judged
+from agent.state import Previous, Turn
 from agent.texts import say
 from tests.unit.test_constraints import record
 

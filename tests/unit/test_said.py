@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from agent.assistants.common.forms import PlannedMap, WrittenQuery
 from agent.assistants.common.map_tasks import plan_queries
 from agent.assistants.common.shown_records import places_as_shown, readable
 from agent.configuration import Configuration
@@ -18,7 +19,6 @@ from agent.evidence.said import (
     with_said,
 )
 from agent.evidence.types import Anchor, Distance, MapTask, Place, Route, Source
-from agent.state import PlannedMap, WrittenQuery
 from tests.unit.test_evidence_mentions import place
 
 BUND = {"外滩": "the Bund"}

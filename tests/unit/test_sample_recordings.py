@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from agent.assistants.common.forms import Reflection, SearchQueryList
 from agent.assistants.deep_research.plan import TopicPlan
 from agent.assistants.plan_execute.plan import Plan
 from agent.assistants.plan_execute.search_info import Rewritten
@@ -23,7 +24,6 @@ from agent.evidence.claims.judging import Ruling, Rulings
 from agent.sample.model.recorded import REPORTS, Recording, is_recorded, recorded_reply, recordings
 from agent.sample.model.reply import SampleModel
 from agent.sample.model.request import ModelTurn
-from agent.state import Reflection, SearchQueryList
 from agent.texts import table
 from tests.support.offline_turns import ask
 

@@ -6,7 +6,6 @@ Nothing is guessed: a field that is empty or cannot be read gives `unknown`.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from math import inf
 from typing import Any, cast, get_args
 
 from agent.core.strings import without_accents
@@ -14,7 +13,6 @@ from agent.evidence.geo import distance_text
 from agent.evidence.hours import DAY_MINUTES, EVERY_DAY, Hours, Opening, hours_of
 from agent.evidence.kinds import (
     KINDS,
-    OF_NO_KIND,
     DemandOutcome,
     has_words,
     is_named,
@@ -25,8 +23,16 @@ from agent.evidence.kinds import (
 from agent.evidence.names import origin_text
 from agent.evidence.places import is_area
 from agent.evidence.queries import clean_text
-from agent.evidence.records import cost_words, hours_text, kind_text, place_lines, unknown_to_all
-from agent.evidence.types import Constraints, Distance, Place, PlaceKind, PlaceVerdict, Suits
+from agent.evidence.records import cost_words, hours_text, kind_text
+from agent.evidence.types import (
+    Constraints,
+    Distance,
+    Place,
+    PlaceKind,
+    PlaceVerdict,
+    SortKey,
+    Suits,
+)
 from agent.evidence.zones import CHINA, zone_named
 from agent.texts import Language, in_script, say
 
@@ -73,6 +79,8 @@ def valid_constraints(candidate: Mapping[str, Any]) -> Constraints:
         valid["without"] = names
     if other := _texts(candidate.get("other")):
         valid["other"] = other
+    if order := next((k for k in get_args(SortKey) if k == candidate.get("sort_by")), None):
+        valid["sort_by"] = order
     return valid
 
 
@@ -120,7 +128,6 @@ def _is_open(hours: Sequence[Opening], day: int, minute: int | None) -> bool:
 
 
 _SMALL_HOURS = 5 * 60
-_GROUPS = get_args(DemandOutcome)
 _NONE = r"(?!)"
 _FITS: dict[Suits, tuple[str, str]] = {
     "children": (
@@ -191,23 +198,7 @@ def check(place: Place, constraints: Constraints, language: Language) -> list[Pl
     return [verdict for verdict in verdicts if verdict]
 
 
-def judged(places: Sequence[Place], constraints: Constraints, language: Language) -> list[Place]:
-    """Return the places with their verdicts: first what is known to meet most, last what fails."""
-    if not constraints and not any(place.get("demands") for place in places):
-        return list(places)
-    checked = [
-        Place(**{**place, "verdicts": check(place, constraints, language)}) for place in places
-    ]
-
-    def order(place: Place) -> tuple[int, bool, int]:
-        met = sum(each["verdict"] == "satisfied" for each in place["verdicts"])
-        is_beside = _is_beside(place, constraints)
-        return max(_rank(place), is_beside), is_beside, -met
-
-    return sorted(checked, key=order)
-
-
-def _is_beside(place: Place, constraints: Constraints) -> bool:
+def is_beside(place: Place, constraints: Constraints) -> bool:
     """Return whether a place was looked up beside what is asked for: a car park, a station."""
     kind = constraints.get("kind")
     return _is_car_park_beside(place, kind) or _is_of_another_search(place, kind)
@@ -225,70 +216,6 @@ def _is_of_another_search(place: Place, kind: PlaceKind | None) -> bool:
     return kind_outcome(place, kind) != "satisfied"
 
 
-def fitting(places: Sequence[Place], constraints: Constraints, language: Language) -> int:
-    """Return how many of the places break no constraint; what is unknown breaks none."""
-    return sum(_rank(place) < _VIOLATED for place in judged(places, constraints, language))
-
-
-def grouped_lines(places: Sequence[Place], language: Language) -> str:
-    """Return one line a place for a writer, under whether the places fit what is demanded.
-
-    Each with how many they are: a writer miscounts. A place that fails a demand, in one list with
-    those that fit, was numbered among the hits. What nobody could know of any rules none out, nor
-    does one fit by it: it stands once, above all. One of a kind that neither the question nor a
-    search asked for is of no use: a street for dinner.
-    """
-    groups: dict[str, list[Place]] = {}
-    by_kind = any(map(_has_kind, places))
-    places = [each for each in places if not _is_stray(each)] or places
-    open_to_all = unknown_to_all(places)
-    places = _nearest_first_of_each_search(places)
-    bare = [_without_verdicts(place, open_to_all) for place in places]
-    for whole, place in zip(places, bare, strict=True):
-        is_told = bool(whole.get("verdicts")) and (_has_kind(place) or not by_kind)
-        groups.setdefault(_GROUPS[_rank(place)] if is_told else "beside", []).append(place)
-    lines = [say("constraints.groups.of_all", language, demands=each) for each in open_to_all]
-    if len(groups.keys() - {"beside"}) < _MIXED:
-        return "\n".join([*lines, place_lines(bare, language)])
-    # What fits leads, however the places were ranked by what nobody could know of any.
-    for name in filter(groups.__contains__, (*_GROUPS, "beside")):
-        key = "not_ruled_out" if open_to_all and name == "satisfied" else name
-        lines.append(say(f"constraints.groups.{key}", language, count=len(groups[name])))
-        lines.append(place_lines(groups[name], language, places))
-    return "\n".join(lines)
-
-
-def _nearest_first_of_each_search(places: Sequence[Place]) -> list[Place]:
-    """Return places search by search, each by how far they are from where it was made."""
-    searches = [(place["source"].partition("-")[0], place["distance_from"]) for place in places]
-
-    def order(at: int) -> tuple[int, float]:
-        metres = places[at]["distance_m"]
-        return searches.index(searches[at]), inf if metres is None else metres
-
-    return [places[at] for at in sorted(range(len(places)), key=order)]
-
-
-def _has_kind(place: Place) -> bool:
-    return any(each["constraint"] == "kind" for each in place.get("verdicts", []))
-
-
-def _is_stray(place: Place) -> bool:
-    is_other = any(
-        each["constraint"] == "kind" and each["verdict"] == "violated"
-        for each in place.get("verdicts", [])
-    )
-    category, keywords = place["category"] or "", place["keywords"]
-    is_none = not any(is_named(kind, category) for kind in KINDS)
-    # By English words a table of Chinese ones cannot tell what a search was for.
-    wanted = any(each.isascii() or OF_NO_KIND.search(each) for each in keywords)
-    return is_other and is_none and bool(keywords) and not wanted
-
-
-_MIXED = 2
-_VIOLATED = _GROUPS.index("violated")
-
-
 def name_suits(name: str, constraints: Constraints) -> bool:
     """Return True if a name alone tells that the place suits whom or what was asked for."""
     return any(has_words(_FITS[suits][0], name) for suits in constraints.get("suits", []))
@@ -303,16 +230,6 @@ def is_ruled_out(name: str, constraints: Constraints) -> bool:
 def _has_whole(words: str, text: str) -> bool:
     """Return whether words stand in a text, in any case; Latin ones not within another word."""
     return has_words(rf"(?<![^\W_\u2e80-\uffff]){re.escape(words)}(?![^\W_\u2e80-\uffff])", text)
-
-
-def _without_verdicts(place: Place, texts: Sequence[str]) -> Place:
-    verdicts = [each for each in place.get("verdicts", []) if each["text"] not in texts]
-    return Place(**{**place, "verdicts": verdicts}) if "verdicts" in place else place
-
-
-def _rank(place: Place) -> int:
-    verdicts = place.get("verdicts", [])
-    return max((_GROUPS.index(each["verdict"]) for each in verdicts), default=0)
 
 
 _IN_A_ROOM = 2

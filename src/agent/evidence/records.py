@@ -405,12 +405,17 @@ def _nearest(places: Iterable[Place]) -> set[str]:
 
     From each such point one, where there are several: a model compares figures badly.
     """
-    groups: dict[str, list[tuple[int, str]]] = {}
+    groups: dict[str, list[Place]] = {}
     for place in places:
-        metres, origin = place["distance_m"], place["distance_from"]
-        if metres is not None and origin and place["keywords"]:
-            groups.setdefault(origin, []).append((metres, place["id"]))
-    return {min(group)[1] for group in groups.values() if len(group) > 1}
+        origin = place["distance_from"]
+        if place["distance_m"] is not None and origin and place["keywords"]:
+            groups.setdefault(origin, []).append(place)
+    return {min(group, key=_metres_to)["id"] for group in groups.values() if len(group) > 1}
+
+
+def _metres_to(place: Place) -> tuple[bool, int]:
+    """Return how far a place is: on foot where that is measured, which was asked for then."""
+    return "walk_m" not in place, place.get("walk_m", place["distance_m"] or 0)
 
 
 def route_lines(routes: Iterable[Route], language: Language) -> str:

@@ -61,6 +61,11 @@ PlaceKind = Literal[
 ]  # fmt: skip
 
 
+SortKey = Literal["distance", "walk", "rating", "price"]
+"""What places are wished in the order of: the nearest first, or the shortest way on foot, the best
+rated, the cheapest."""
+
+
 class Constraints(TypedDict, total=False):
     """The demands of a question on a place; a key without a demand is absent."""
 
@@ -97,6 +102,8 @@ class Constraints(TypedDict, total=False):
     """Names of places that are ruled out."""
     other: list[str]
     """What no field holds, in words."""
+    sort_by: SortKey
+    """No demand on any place: the order that they are wished in."""
 
 
 class PlaceVerdict(TypedDict):

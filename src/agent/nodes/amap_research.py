@@ -21,10 +21,11 @@ from agent.core.errors import AgentError
 from agent.core.faults import await_or_else, contained
 from agent.core.progress import Emit, event
 from agent.evidence.citations import MARKER
-from agent.evidence.constraints import fitting, judged, with_own
+from agent.evidence.constraints import with_own
 from agent.evidence.geo import distance_text
 from agent.evidence.intent import asks_walks
 from agent.evidence.maps import WAYS
+from agent.evidence.ordering import fitting, judged
 from agent.evidence.places import is_area
 from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.references import labelled
@@ -61,6 +62,8 @@ _FAR_ON_FOOT_M = 3000
 """In a straight line; nobody asks for the way on foot to what is further."""
 _INSTEAD_OF_A_MODEL = 2
 """Further places that code looks up where no model was asked which."""
+_TO_SORT = 4
+"""Further places that are looked up where they are wished in an order: it is only theirs."""
 KEYWORD_INTENTS = ("nearby", "area")
 """Of searches for kinds of places."""
 
@@ -158,14 +161,15 @@ def _branch(
 ) -> "_Branch":
     configuration, turn = runtime.context or Configuration(), state["turn"]
     emit, prefix = runtime.stream_writer, f"a{state['id']}"
+    demands = with_own(turn.get("constraints", {}), state["task"].get("demands"))
     options = MapOptions(
         prefix=prefix,
         language=reader_language(turn),
         near=turn["near"],
         keywords=configuration.map_keywords,
         details=configuration.map_details,
-        more=configuration.map_more_details,
-        constraints=with_own(turn.get("constraints", {}), state["task"].get("demands")),
+        more=configuration.map_more_details + (_TO_SORT if "sort_by" in demands else 0),
+        constraints=demands,
         on_found=lambda spots: emit(event("map_found", NODE, id=prefix, spots=spots)),
         question=turn["question"],
         known=state.get("known", []),
@@ -263,8 +267,9 @@ class _Branch:
 
     async def measure_walks(self, map_result: MapResult) -> None:
         """Measure how far it is on foot where that is asked; a straight line cannot tell."""
-        limit, centre = self.options.constraints.get("max_walk_m"), map_result.centre
-        if limit is None and self.asks_walks:
+        demands, centre = self.options.constraints, map_result.centre
+        limit = demands.get("max_walk_m")
+        if limit is None and (self.asks_walks or demands.get("sort_by") == "walk"):
             limit = _FAR_ON_FOOT_M
         if limit is None or centre is None or is_area(map_result.centre_name or ""):
             return

@@ -29,9 +29,9 @@ from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError
 from agent.core.progress import Emit
-from agent.evidence.constraints import grouped_lines
 from agent.evidence.grounding import says_not_found
 from agent.evidence.mentions import mentioned, places_of
+from agent.evidence.ordering import grouped_lines
 from agent.evidence.outing.text import day_lines, outing_lines, outing_remarks, outing_section
 from agent.evidence.records import (
     one_a_city,
@@ -280,7 +280,8 @@ def _again(places: Sequence[Place]) -> dict[str, str]:
 def _place_lines(draft: Draft, state: OverallState) -> str:
     """Return the places that are listed, below of how many they are some."""
     found = found_lines(state.get("map_searched", []), draft.listed, draft.language)
-    return "\n".join(filter(None, [found, grouped_lines(draft.listed, draft.language)]))
+    order = draft.turn.get("constraints", {}).get("sort_by")
+    return "\n".join(filter(None, [found, grouped_lines(draft.listed, draft.language, order)]))
 
 
 def _material(draft: Draft, state: OverallState) -> str:

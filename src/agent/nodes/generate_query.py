@@ -8,6 +8,7 @@ from langchain_core.messages import AnyMessage, BaseMessage
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.conversation import conversation
+from agent.assistants.common.forms import SearchQueryList
 from agent.assistants.common.gaps import ask_or_gap
 from agent.assistants.common.own_documents import documents_asked_for, readable_collections
 from agent.assistants.common.preferences import person_of, with_preferences
@@ -37,15 +38,7 @@ from agent.models.client import ModelClient
 from agent.nodes.reviewed_queries import taken
 from agent.prompts import task_prompt
 from agent.runs.person import Person
-from agent.state import (
-    OverallState,
-    Previous,
-    SearchQueryList,
-    Turn,
-    Update,
-    new_turn,
-    replaced,
-)
+from agent.state import OverallState, Previous, Turn, Update, new_turn, replaced
 from agent.texts import prepare_language, say
 
 log = logging.getLogger(__name__)

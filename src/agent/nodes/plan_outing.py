@@ -17,12 +17,13 @@ from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.processor import compute
 from agent.core.progress import Emit, event
-from agent.evidence.constraints import judged, openness
+from agent.evidence.constraints import openness
 from agent.evidence.geo import location_in, metres_apart
 from agent.evidence.hours import clock_of, hours_of
 from agent.evidence.kinds import is_any_of_kind, is_called, is_found_for, is_meal, is_stop
 from agent.evidence.mentions import fails_a_demand, mentioned, places_of, without_origins
 from agent.evidence.names import with_pinyin
+from agent.evidence.ordering import judged
 from agent.evidence.outing.plan import (
     HERE,
     Aim,

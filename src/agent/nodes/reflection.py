@@ -5,6 +5,7 @@ import logging
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.conversation import conversation
+from agent.assistants.common.forms import Reflection
 from agent.assistants.common.gaps import answered_empty, ask_or_gap, brought_by_map, gap_lines
 from agent.assistants.common.listed_places import listed_places, said_by_pages
 from agent.assistants.common.map_tasks import plan_queries
@@ -19,7 +20,7 @@ from agent.core.budget import Meter, no_usage
 from agent.core.faults import await_or_else
 from agent.core.progress import event
 from agent.core.strings import one_line
-from agent.evidence.constraints import judged
+from agent.evidence.ordering import judged
 from agent.evidence.queries import drop_seen, same_search
 from agent.evidence.records import place_lines, route_lines
 from agent.evidence.references import findings_of
@@ -31,15 +32,7 @@ from agent.nodes.finalize_answer import early_answer
 from agent.nodes.named_places import complete_places, spent, with_update
 from agent.nodes.routing import left_by_map
 from agent.prompts import task_prompt
-from agent.state import (
-    OverallState,
-    PlannedQuery,
-    Reflection,
-    Turn,
-    Update,
-    answer_language,
-    reader_language,
-)
+from agent.state import OverallState, PlannedQuery, Turn, Update, answer_language, reader_language
 from agent.texts.languages import may_be
 
 log = logging.getLogger(__name__)

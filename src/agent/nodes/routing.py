@@ -10,8 +10,8 @@ from agent.assistants.common.previous import NO_PREVIOUS
 from agent.assistants.common.review_plan import review_step
 from agent.configuration import Configuration
 from agent.core.budget import no_usage
-from agent.evidence.constraints import judged
 from agent.evidence.mentions import fails_a_demand, source_ids
+from agent.evidence.ordering import judged
 from agent.evidence.types import Query
 from agent.state import (
     AmapSearchState,

@@ -38,8 +38,8 @@ from agent.core.strings import letters_of
 from agent.evidence.citations import Citer, inert
 from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.statements import LINKED, Notation, statements
-from agent.evidence.constraints import judged
 from agent.evidence.mentions import places_of, source_ids
+from agent.evidence.ordering import judged
 from agent.evidence.records import (
     one_a_city,
     place_lines,

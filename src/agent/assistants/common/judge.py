@@ -23,9 +23,9 @@ from agent.evidence.claims.rewording import (
     used_block,
 )
 from agent.evidence.claims.statements import Notation, Statement
-from agent.evidence.constraints import judged as with_verdicts
 from agent.evidence.mentions import source_ids
 from agent.evidence.numbering import source_key
+from agent.evidence.ordering import judged as with_verdicts
 from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.references import dated_title, untitled
 from agent.evidence.types import Place, Route, Source, Weather

@@ -3,13 +3,13 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
+from agent.assistants.common.forms import WrittenQuery
 from agent.configuration import Configuration
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.intent import extract_place, map_task_by_rules
 from agent.evidence.maps import valid_map_task
 from agent.evidence.said import with_said
 from agent.evidence.types import MapTask, Point, Query
-from agent.state import WrittenQuery
 from agent.texts import Language, reads_han
 
 _NEEDS_NO_PLACE = {"route", "distance"}

@@ -11,6 +11,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
+from agent.assistants.common.forms import Names
 from agent.assistants.common.services import Services
 from agent.assistants.common.turn import in_language
 from agent.configuration import Configuration
@@ -19,7 +20,7 @@ from agent.evidence.types import Constraints
 from agent.export.markdown import escape_markdown
 from agent.prompts import render
 from agent.runs.person import NOBODY, Person
-from agent.state import Names, Turn
+from agent.state import Turn
 from agent.texts import Language, say, table
 
 log = logging.getLogger(__name__)

@@ -12,6 +12,13 @@ from typing import Any, cast, get_args
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
+from agent.assistants.common.forms import (
+    PlannedChange,
+    PlannedDay,
+    PlannedMap,
+    SearchQueryList,
+    WrittenQuery,
+)
 from agent.assistants.common.map_tasks import lost_place, map_task, plan_queries
 from agent.assistants.common.own_documents import asks_for_no_others
 from agent.assistants.common.preferences import used_of
@@ -32,17 +39,7 @@ from agent.evidence.types import Constraints, OutingWish, Query
 from agent.evidence.unsearched import courtesy_of, is_courtesy, may_be_courtesy, may_be_sum
 from agent.mcp.servers import CHINA
 from agent.runs.person import NOBODY, Person
-from agent.state import (
-    Needs,
-    PlannedChange,
-    PlannedDay,
-    PlannedMap,
-    Previous,
-    SearchQueryList,
-    Turn,
-    WrittenQuery,
-    reader_language,
-)
+from agent.state import Needs, Previous, Turn, reader_language
 from agent.texts.languages import TAG, language_of_answer, may_be
 
 _LONGEST_QUESTION, _LONGEST_QUERY, _LONGEST_REPLY = 1000, 400, 300

@@ -10,9 +10,10 @@ from typing import Any
 from agent.core.errors import AgentError, ProviderError, ProviderRefused
 from agent.core.outside import objects
 from agent.core.strings import letters_of
-from agent.evidence.constraints import fitting, is_ruled_out, name_suits
+from agent.evidence.constraints import is_ruled_out, name_suits
 from agent.evidence.geo import location_in, metres_apart, parse_lnglat
 from agent.evidence.mentions import without_branch
+from agent.evidence.ordering import fitting
 from agent.evidence.types import Location, MapTask, Point, Route, TravelMode
 from agent.evidence.vocabulary import chinese_keyword, city_in_chinese
 from agent.mcp.amap.install import PROVIDER

@@ -10,9 +10,9 @@ from typing import Any
 from agent.core.errors import ProviderRefused
 from agent.core.outside import finite, objects, whole_or_none
 from agent.core.strings import without_accents
-from agent.evidence.constraints import judged
 from agent.evidence.geo import location_in, metres_apart, parse_lnglat
 from agent.evidence.language import fold
+from agent.evidence.ordering import judged
 from agent.evidence.types import Location, MapTask, Place
 from agent.mcp.osm.records import OsmReader, location_of, name_of, spoken_name
 from agent.mcp.osm.tools import MODES, PROVIDER

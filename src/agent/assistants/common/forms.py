@@ -1,0 +1,135 @@
+"""Define what a model fills in where it reads a question, or judges what was found.
+
+Each field costs tokens of every question: a description stands only where a name does not tell.
+"""
+
+from typing import Annotated, Literal, get_args
+
+from pydantic import BaseModel, BeforeValidator, Field, ValidationInfo, field_validator
+from pydantic.json_schema import SkipJsonSchema
+
+from agent.evidence.types import PlaceKind, SortKey, Suits
+
+
+class PlannedMap(BaseModel):
+    """The help of the map for a query, as the prompts describe it; without what does not apply."""
+
+    intent: Literal["nearby", "area", "poi", "route", "distance", "weather", "regeo"]
+    place: str | None = None
+    city: str | None = None
+    country: str | None = None
+    keywords: list[str] = Field(default_factory=list)
+    radius_m: int | None = None
+    origin: str | None = None
+    destination: str | None = None
+    mode: Literal["walking", "driving", "no_motorway", "bicycling", "transit"] | None = None
+    via: list[str] = Field(default_factory=list)
+    wishes: list[str] = Field(default_factory=list)
+    open_at: str | None = None
+    open_on: list[int] = Field(default_factory=list)
+
+
+class WrittenQuery(BaseModel):
+    query: str
+    map: PlannedMap | None = None
+    web: bool = True
+
+
+class PlannedConstraints(BaseModel):
+    """The demands of the question on a place, without what it does not demand."""
+
+    max_cost: float | None = Field(None, description="Yuan a person, or a room's night")
+    min_cost: float | None = None
+    total_cost: float | None = None
+    people: int | None = None
+    min_rating: float | None = None
+    free: bool | None = None
+    open_at: str | None = None
+    open_until: str | None = Field(None, description="past ten: 22:30")
+    open_on: list[int] = Field(default_factory=list, description="1 Monday")
+    not_on: list[int] = Field(default_factory=list)
+    max_distance_m: int | None = None
+    max_walk_m: int | None = Field(None, description="70 a minute")
+    suits: list[Suits] = Field(default_factory=list)
+    kind: PlaceKind | None = None
+    without: list[str] = Field(default_factory=list, description="names ruled out")
+    other: list[str] = Field(default_factory=list)
+    sort_by: SortKey | None = None
+
+    @field_validator("suits", "kind", "sort_by", mode="before")
+    @classmethod
+    def _drop_unknown(cls, value: object, info: ValidationInfo) -> object:
+        """Leave out words of a model's own: they are no reason to ask again."""
+        if info.field_name != "suits":
+            known = get_args(PlaceKind if info.field_name == "kind" else SortKey)
+            return value if value in known else None
+        words = value if isinstance(value, list) else []
+        return [each for each in words if each in get_args(Suits)]
+
+
+class PlannedChange(BaseModel):
+    """What is to change of one stop."""
+
+    stop: str = Field("", description="or lunch, dinner")
+    change: str = Field("", description="earlier, later, leave_out, add, replace")
+    time: str | None = None
+
+
+class PlannedDay(BaseModel):
+    """A day over several places that is to be planned, or the planned one changed."""
+
+    begins: str | None = None
+    back_by: str | None = Field(None, description="half day 14:00, afternoon 18:00, night 22:00")
+    stops: int | None = Field(None, description="named meals apart")
+    on_foot: bool = False
+    little_walking: bool = False
+    sets_out: bool = Field(False, description="begins is leaving home")
+    order: list[str] = Field([], description="if said: kinds, names, lunch")
+    meals: list[str] = Field([], description="lunch, dinner")
+    changes: list[PlannedChange] = []
+
+
+Names = Annotated[
+    str, BeforeValidator(lambda v: " ".join(map(str, v)) if isinstance(v, list) else str(v or ""))
+]
+
+
+class SearchQueryList(BaseModel):
+    """The question as it stands alone, and the queries for it; none where none are needed."""
+
+    question: str = ""
+    language: str = ""
+    constraints: PlannedConstraints | None = None
+    day: str | None = Field(None, description="ISO date")
+    outing: PlannedDay | None = None
+    only_own_documents: Names = ""
+    preferred: Names = ""
+    needs: str = ""
+    needs_search: bool = True
+    reply: str = ""
+    query: list[WrittenQuery]
+    rationale: SkipJsonSchema[str] = ""  # taken where a model gives one, not asked for
+
+
+class FollowUpMap(PlannedMap):
+    """The same of a further search: what is wished of a way, and when, the first one has told."""
+
+    via: SkipJsonSchema[list[str]] = Field(default_factory=list)
+    wishes: SkipJsonSchema[list[str]] = Field(default_factory=list)
+    open_at: SkipJsonSchema[str | None] = None
+    open_on: SkipJsonSchema[list[int]] = Field(default_factory=list)
+
+
+class FollowUpQuery(WrittenQuery):
+    """A query for what a reader still lacks."""
+
+    map: FollowUpMap | None = None
+
+
+class Reflection(BaseModel):
+    """The verdict over what was found."""
+
+    is_sufficient: bool
+    knowledge_gap: str = ""
+    follow_up_queries: list[FollowUpQuery] = Field(default_factory=list)
+    next_questions: list[str] = Field(default_factory=list)
