@@ -64,7 +64,7 @@ vendor:          ## the page's libraries, bundled from the pinned packages (need
 	uv run --no-sync python tools/vendor_page.py
 basemap:         ## streets for the page's map, from an extract: make basemap FILE=city.osm.pbf (needs tilemaker)
 	uv run --no-sync --with pmtiles==3.5.0 python tools/basemap/basemap.py $(FILE)
-shots:           ## pictures of the page: zh and en, 390, 1024 and 1440 wide, light and dark; that of the terminal; with EXTRACT=helsinki.osm.pbf the README's moving one and the docs' stills
+shots:           ## pictures of the page: zh, en and an answer in Arabic, 390, 1024 and 1440 wide, light and dark; that of the terminal; with EXTRACT=helsinki.osm.pbf the README's moving one and the docs' stills
 	TANLU_SHOTS=1 TANLU_ARTIFACTS=artifacts uv run --group browser pytest -n 0 tests/browser/test_looks.py
 	$(if $(EXTRACT),uv run --group browser --with osmium --with pmtiles==3.5.0 python -m tools.moving_picture $(EXTRACT))
 	uv run python tools/picture.py

@@ -15,18 +15,18 @@ from tests.support.browser_page import ask, ends, part, question_box
 from tests.support.command_line import ZH
 from tests.support.dev_server import DevServer
 from tests.support.page_looks import faint, moves, overflow, small, watch_moves
-from tests.support.page_server import answered_thread
+from tests.support.page_server import answered_thread, arabic_thread
 
 pytestmark = BROWSER
 HEIGHTS = {360: 740, 390: 844, 1024: 768, 1440: 900}
 SCHEMES = ("light", "dark")
 EN = "Where can children play near Wangfujing, Beijing?"
 LOOKS = [("zh-CN", width, scheme) for width in (360, 1440) for scheme in SCHEMES]
-LOOKS.append(("en-US", 390, "light"))
+LOOKS += [("en-US", 390, "light"), ("ar", 390, "light")]
 if os.environ.get("TANLU_SHOTS"):
     LOOKS = [
         (locale, width, scheme)
-        for locale in ("zh-CN", "en-US") for width in (390, 1024, 1440) for scheme in SCHEMES
+        for locale in ("zh-CN", "en-US", "ar") for width in (390, 1024, 1440) for scheme in SCHEMES
     ]  # fmt: skip
 """The extremes; `make shots` takes pictures of all."""
 MAP, THREADS = re.compile("^(地图|Map)$"), re.compile("^(打开问题列表|Open the list of questions)$")
@@ -65,8 +65,9 @@ def thread_fixture(server: DevServer) -> str:
 
 @pytest.fixture(scope="module", name="threads")
 def threads_fixture(server: DevServer, thread: str) -> dict[str, str]:
-    """A thread in each language."""
-    return {"zh-CN": thread, "en-US": titled(server, EN)}
+    """A thread in each language; of Arabic the page has none of its own words."""
+    english = titled(server, EN)
+    return {"zh-CN": thread, "en-US": english, "ar": arabic_thread(server, english)}
 
 
 def states(page: Page, thread: str, question: str = ZH) -> Iterator[str]:
@@ -127,7 +128,7 @@ def test_nothing_sticks_out_and_all_can_be_read(
     viewport = {"width": width, "height": HEIGHTS[width]}
     page = visit(viewport=viewport, color_scheme=scheme, locale=locale, **STILL).tab()
     wrong = {}
-    for state in states(page, threads[locale], EN if locale == "en-US" else ZH):
+    for state in states(page, threads[locale], ZH if locale == "zh-CN" else EN):
         picture = f"{state}-{locale[:2]}-{width}-{scheme}.png"
         page.screenshot(path=artifacts(tmp_path) / picture)
         wrong[state] = overflow(page) + faint(page)
@@ -142,6 +143,30 @@ def test_the_measures_see_what_they_measure(visit: Visits) -> None:
     page.evaluate("document.querySelector('.welcome h2').style.width = '120rem'")
     assert len(faint(page)) == 1
     assert any("<h2" in told for told in overflow(page))
+
+
+def test_an_answer_in_arabic_runs_from_the_right_and_the_page_around_it_from_the_left(
+    visit: Visits, threads: dict[str, str]
+) -> None:
+    page = visit(locale="en-US", **STILL).tab(f"/app?thread={threads['ar']}")
+    turn = ends(page.locator("article.turn"))
+    for runs in (turn.locator(".question"), turn.locator(".prose"), turn.locator(".place-list")):
+        expect(runs.first).to_have_css("direction", "rtl")
+    card, opened = turn.locator(".place").first, turn.locator(".place-rows")
+    card.get_by_role("button").first.click()
+    name, number, hours = (box_of(card.locator(f".place-{part}")) for part in
+                           ("name", "number", "facts"))  # fmt: skip
+    assert name["x"] < number["x"]
+    assert hours["x"] + hours["width"] <= number["x"]
+    label, told = (box_of(opened.locator(part).first) for part in ("dt", "dd"))
+    assert told["x"] < label["x"]
+    expect(turn.locator("td.figure").last).to_have_css("direction", "ltr")
+    title = part(page, "threads").locator(".thread-title", has_text="بكين")
+    expect(title).to_have_css("direction", "rtl")
+    for own in (part(page, "checks"), part(page, "sources"), part(page, "composer")):
+        expect(own).to_have_css("direction", "ltr")
+    question_box(page).fill("مرحبا")
+    expect(question_box(page)).to_have_css("direction", "rtl")
 
 
 def test_a_finger_hits_every_control(visit: Visits, thread: str) -> None:

@@ -7,7 +7,9 @@ from typing import Any
 
 from langgraph_sdk import get_sync_client
 
+from agent.texts.card_words import card_words
 from tests.support.dev_server import DevServer, dev_server
+from tests.support.rows import FOLDER
 
 
 @contextmanager
@@ -27,4 +29,28 @@ def answered_thread(server: DevServer, *questions: str, assistant: str = "agent"
         for question in questions:
             said: Any = {"messages": [{"role": "user", "content": question}]}
             client.runs.wait(thread, assistant, input=said)
+    return thread
+
+
+def arabic_thread(server: DevServer, english: str) -> str:
+    """The id of a new thread with an answer in Arabic: places and sources of the English one."""
+    question = "أين يلعب الأطفال قرب وانغفوجينغ (Wangfujing) في بكين؟"
+    with get_sync_client(url=server.url) as client:
+        values: Any = client.threads.get_state(english)["values"]
+        kept = values["messages"][-1]["additional_kwargs"]
+        page, place, *_ = (f"[{source['number']}]({source['url']})" for source in kept["sources"])
+        first, second, third, *_ = (each["name_en"] for each in kept["places"])
+        text = (
+            (FOLDER / "looks/answer_ar.md")
+            .read_text("utf-8")
+            .format(page=page, place=place, first=first, second=second, third=third)
+        )
+        told = {**kept, **card_words("ar"), "next_questions": []}
+        messages = [
+            {"type": "human", "content": question, "id": "q"},
+            {"type": "ai", "content": text, "id": "a", "additional_kwargs": told},
+        ]
+        metadata = {"asked_over": "page", "title": question}
+        thread: str = client.threads.create(graph_id="agent", metadata=metadata)["thread_id"]
+        client.threads.update_state(thread, {"messages": messages}, as_node="finalize_answer")
     return thread

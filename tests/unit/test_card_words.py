@@ -1,11 +1,20 @@
 """The words around a place's facts go with an answer whose language the page has no texts in."""
 
+import re
+
 import pytest
 
+from agent.server.page_routes import FOLDER
 from agent.texts import OF_ANSWERS, Language, table
 from agent.texts.card_words import card_words
 
 _CARD = "page.place_card."
+_FACTS = (FOLDER / "js/map/place_facts.js").read_text("utf-8")
+FACTS = {*re.findall(r'"((?:records|export)\.\w+)"', _FACTS)} - {
+    "export.as_of",
+    "records.attribution",
+}
+"""Texts of the card's line of facts; the list's credit is in the page's language."""
 
 
 @pytest.mark.parametrize("language", OF_ANSWERS)
@@ -14,7 +23,7 @@ def test_a_card_s_frame_is_in_the_answer_s_language_as_a_whole(language: Languag
     shown = {"open_now", "closed_now", "hours", "address", "category", "demands", "sources",
              "phone", "navigate", "open", "by", "fields.open_time", "fields.cost"}  # fmt: skip
     assert {f"{_CARD}{name}" for name in shown} <= words.keys()
-    assert {"export.far", "export.cost", "records.free"} <= words.keys()
+    assert {"export.far", "export.cost", "records.free"} <= FACTS <= words.keys()
     english = table("page.place_card", "en")
     same = {key for key, text in words.items() if english.get(key.removeprefix(_CARD)) == text}
     assert same <= {f"{_CARD}sources"}, "Sources is French, too"

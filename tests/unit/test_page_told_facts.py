@@ -53,6 +53,15 @@ ROWS = [
     ("", "午餐：和平菓局（王府井店），可先取号①", "午餐：可先取号①"),
     ("Heping Guoju", " is 81 m from the corner where the old cinema and the bookshop used to be.",
      "is 81 m from the corner where the old cinema and the bookshop used to be."),
+    ("Heping Guoju", ": شارع بطراز بكين القديمة وركن للعب 81 m①.",
+     "شارع بطراز بكين القديمة وركن للعب 81 m①."),
+    ("Heping Guoju", "، شارع قديم، على بعد 81 m، ★4.5①.", "شارع قديم①."),
+    ("Heping Guoju", ": улица в духе старого Пекина под универмагом 81 m①.",
+     "улица в духе старого Пекина под универмагом 81 m①."),
+    ("Heping Guoju", "：むかしのきたかぜのまちなみをあるける 81 m①。",
+     "むかしのきたかぜのまちなみをあるける 81 m①。"),
+    ("Heping Guoju", ": ห้องเล่นเกมย้อนยุคสำหรับเด็กเล็ก 81 m①.",
+     "ห้องเล่นเกมย้อนยุคสำหรับเด็กเล็ก 81 m①."),
 ]  # fmt: skip
 
 

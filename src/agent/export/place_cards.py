@@ -27,7 +27,7 @@ _CITED, _SIGN = "\x01", "\x02"
 """What stands for each character of a citation, and for a sign that a sentence is not borne out."""
 # A run of blanks or digits is read from its beginning only.
 _BETWEEN = re.compile(
-    r"(?:(?<!\s)\s+)?(?:[,;:](?=\s|$)|[，、；：。·]|\s[—–-]\s|\.(?=\s|\x01|$))\s*"
+    r"(?:(?<!\s)\s+)?(?:[,;:](?=\s|$)|[，、；：。·،؛]|\s[—–-]\s|\.(?=\s|\x01|$))\s*"
 )
 _LENGTH = re.compile(
     r"(?<![\d.])(\d[\d.]*)\s?(米|公里|千米|k?m(?![a-z])|kilomet(?:re|er)s?|met(?:re|er)s?)",
@@ -39,13 +39,13 @@ _HOURS = re.compile(r"\d?\d:\d\d\s?[-–~]\s?(?:次日)?\d?\d:\d\d")
 _OWN_WORDS = re.compile(r"[^\W\d_]\s?[(（]\s?[)）]")
 """Words with nothing but told facts in brackets behind them say something themselves."""
 _MOST_LETTERS, _MOST_WORDS = 8, 4
-_NAME_END = re.compile(r"^[\s,，:：;；·—–-]+")
+"""Beyond these a clause says more: letters of scripts without blanks, words of others."""
+_NAME_END = re.compile(r"^[\s,，:：;；·،—–-]+")
 _ALIAS = re.compile(r"\s?[(（]((?:[^()（）]|[(（][^()（）]{1,60}[)）]){1,80})[)）]")
-_HAN, _WORD, _LETTERS = (
-    re.compile(r"[\u3400-\u9fff]"),
-    re.compile("[a-z]+", re.IGNORECASE),
-    re.compile(r"[^\W_]+"),
-)
+_SCRIPTS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
+"""Thai, Lao, Burmese, Khmer, Japanese and Chinese."""
+_UNSPACED, _WORD = re.compile(f"[{_SCRIPTS}]"), re.compile(rf"[^\W\d_{_SCRIPTS}]+")
+_LETTERS = re.compile(r"[^\W_]+")
 _MOST_BEFORE, _MOST_TIME = 6, 24
 """Characters before a bullet's name, and such as tell when one is there."""
 Span = tuple[int, int]
@@ -124,7 +124,7 @@ def _is_told(clause: str, place: Place) -> bool:
     rest = _PRICE.sub(taken(lambda found: float(found[1] or found[2]) == place["cost"]), rest)
     is_other = any(sign.isdigit() or sign in (_CITED, _SIGN) for sign in rest)
     is_other = is_other or bool(_OWN_WORDS.search(rest))
-    few = len(_HAN.findall(rest)) <= _MOST_LETTERS and len(_WORD.findall(rest)) <= _MOST_WORDS
+    few = len(_UNSPACED.findall(rest)) <= _MOST_LETTERS and len(_WORD.findall(rest)) <= _MOST_WORDS
     return count > 0 and not is_other and few
 
 

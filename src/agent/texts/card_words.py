@@ -8,7 +8,7 @@ _CARD = "page.place_card"
 _SAID_AS = {
     "export.far": "records.far",
     "export.cost": "export.cost",
-    "records.free": "records.free",
+    **{f"records.{name}": f"records.{name}" for name in ("free", "price", "per_night")},
     **{f"{_CARD}.{name}": f"export.{name}" for name in ("address", "demands", "hours", "sources")},
 }
 """Texts of the page, by its keys, that other texts have in the languages of answers."""

@@ -1,13 +1,13 @@
 /** The page's elements: HTML, SVG and icons. Text is always text, never markup. */
 
-import { foreign } from "./i18n.js";
+import { direction, foreign } from "./i18n.js";
 
 /** `rel` of every link out of the page. */
 export const LINK_REL = "noopener nofollow ugc";
 
 /**
  * Makes an element. Strings among the children become text nodes; null and false are left out. One with
- * text alone says its language where that is not the page's.
+ * text alone says its language where that is not the page's, and that it runs from the right.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
  * @param {Attributes} attributes `class`, `dataset` {…}, `on…` listeners, booleans
@@ -23,8 +23,10 @@ export function el(tag, attributes = {}, ...children) {
     } else element.setAttribute(name, value === true ? "" : String(value));
   }
   if (!("lang" in attributes) && !children.some((child) => child instanceof Node)) {
-    const lang = foreign(children.filter(isShown).join(""));
-    if (lang) element.setAttribute("lang", lang);
+    const words = children.filter(isShown).join("");
+    const [lang, dir] = [foreign(words), direction(words)];
+    if (lang) element.lang = lang;
+    if (dir) element.dir = dir;
   }
   return fill(element, ...children);
 }

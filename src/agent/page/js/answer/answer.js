@@ -1,7 +1,7 @@
 /** The answer itself: streaming in as Markdown, then with citations that tell their source. */
 
 import { el, fill, textsIn } from "../dom.js";
-import { translator } from "../i18n.js";
+import { direction, translator } from "../i18n.js";
 import { answerBody, growingBody, noticeOf } from "./answer_body.js";
 import { ChecksView } from "./checks.js";
 import { citationsIn, giveQuotes, nameCitation, quotesOfStatements, tellSources } from "./citation.js";
@@ -11,6 +11,8 @@ import { byNumber } from "./sources.js";
 
 const say = translator("page.answer");
 const BETWEEN_RENDERS_MS = 100;
+/** Letters of an answer that tell which way it runs. */
+const ENOUGH = 2000;
 /** The signs of sentences that no source says, or of which one says otherwise; hours, which stay whole. */
 const MARKS = /([†‡]|\d?\d:\d\d\s?[-–]\s?\d?\d:\d\d|全天[营營][业業])/;
 
@@ -73,6 +75,7 @@ export class AnswerView {
       const notice = events.find(({ type }) => type === "notice")?.text;
       this.#showGrowing(growingBody(text, { question, notice }));
     }
+    this.#body.dir = direction(this.#body.textContent.slice(0, ENOUGH)) ?? "";
     this.#checks.update(this.#turn);
     fill(this.#notices, ...(answer ? this.#cautions(answer) : []));
     fill(this.#origin, answer && this.#writtenBy(answer));

@@ -40,7 +40,7 @@ class TurnView {
   /** @type {Turn|null} */
   #turn = null;
   #seen = "";
-  #question = el("h2", { class: "question", tabindex: "-1" });
+  #question = el("h2", { class: "question", dir: "auto", tabindex: "-1" });
   #end = el("div", { class: "turn-end" });
   /** The style shows it at the last question only. */
   #edit = el("button", { class: "button quiet edit-question", type: "button", title: say("edit"),

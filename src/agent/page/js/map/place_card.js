@@ -90,7 +90,7 @@ function remark(bullet, place, cited) {
   }
   for (const empty of box.querySelectorAll("strong:empty, .told:empty, .figure:empty")) empty.remove();
   const [first] = textsIn(box);
-  if (first) first.data = first.data.replace(/^[\s,，:：;；·.。]+/u, "");
+  if (first) first.data = first.data.replace(/^[\s,，:：;；·.。،]+/u, "");
   // The card itself stands for a citation of its record that is left alone.
   const cites = /** @type {HTMLElement[]} */ ([...box.querySelectorAll("a.cite")]);
   const isAlone = !/\p{L}|\d:\d/u.test(box.textContent)

@@ -1,7 +1,7 @@
 /** The places of an answer, in the map's numbers: in its bullets, and a list of those without one. */
 
 import { el, fill } from "../dom.js";
-import { language, translator } from "../i18n.js";
+import { direction, language, translator } from "../i18n.js";
 import { placeCard } from "./place_card.js";
 import { credit } from "./place_facts.js";
 import { nameIn } from "./told_facts.js";
@@ -53,6 +53,7 @@ export class PlacesView {
     const { places = [], sources = [], outing, mode, words } = turn.answer ?? {};
     const left = new Map(outing?.left_out?.map(({ place, text }) => [place, text]));
     this.#draw(places, sources, left, words ?? language);
+    this.#list.dir = this.#others.dir = direction(Object.values(words ?? {}).join("")) ?? "";
     this.#owner.textContent = credit(places, language, mode);
   }
 

@@ -6,19 +6,22 @@ import { metres, rating } from "./place_facts.js";
  * Parts clauses; a colon, a dash or a stop within a figure does not. A run of blanks or digits is
  * read from its beginning only.
  */
-const BETWEEN = /(?:(?<!\s)\s+)?(?:[,;:](?=\s|$)|[，、；：。·]|\s[—–-]\s|\.(?=\s|\u0001|$))\s*/gu;
+const BETWEEN = /(?:(?<!\s)\s+)?(?:[,;:](?=\s|$)|[，、；：。·،؛]|\s[—–-]\s|\.(?=\s|\u0001|$))\s*/gu;
 const LENGTH = /(?<![\d.])(\d[\d.]*)\s?(米|公里|千米|k?m(?![a-z])|kilomet(?:re|er)s?|met(?:re|er)s?)/giu;
 const STARS = /★\s?(\d(?:\.\d)?)|(\d(?:\.\d)?)\s?(?:分|stars?)/giu;
 const PRICE = /[¥￥]\s?(\d+)|(?<!\d)(\d+)\s?(?:元|yuan)/giu;
 const HOURS = /\d?\d:\d\d\s?[-–~]\s?(?:次日)?\d?\d:\d\d/gu;
 /** Words with nothing but told facts in brackets behind them say something themselves. */
 const OWN_WORDS = /\p{L}\s?[(（]\s?[)）]/u;
-/** Beyond these a clause says more than the fact: letters of Chinese, words of others. */
+/** Beyond these a clause says more than the fact: letters of scripts without blanks, words of others. */
 const MOST_LETTERS = 8, MOST_WORDS = 4;
+/** Matches Thai, Lao, Burmese, Khmer, Japanese and Chinese letters, and words of other letters. */
+const UNSPACED = /[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]/gu;
+const WORD = new RegExp(`(?:(?!${UNSPACED.source})\\p{L})+`, "gu");
 /** Characters before a bullet's name, and such as tell when one is there. */
 const MOST_BEFORE = 6, MOST_TIME = 24;
 const ALIAS = /^\s?[(（]((?:[^()（）]|[(（][^()（）]{1,60}[)）]){1,80})[)）]/u;
-const NAME_END = /^[\s,，:：;；·—–-]+/u;
+const NAME_END = /^[\s,，:：;；·،—–-]+/u;
 
 /**
  * Returns the parts of a bullet's text that its card says: its name, what only counts it before, and clauses
@@ -72,7 +75,7 @@ function isTold(clause, place) {
       taken(`${figure}${/^(公里|千米|k)/iu.test(unit) ? "km" : "m"}` === far, found))
     .replace(STARS, (found, one, other) => taken((one ?? other) === stars, found))
     .replace(PRICE, (found, one, other) => taken(Number(one ?? other) === place.cost, found));
-  const letters = rest.match(/\p{Script=Han}/gu)?.length ?? 0, words = rest.match(/[a-z]+/giu)?.length ?? 0;
+  const letters = rest.match(UNSPACED)?.length ?? 0, words = rest.match(WORD)?.length ?? 0;
   const isOther = /[\d\u0001\u0002]/u.test(rest) || OWN_WORDS.test(rest);
   return count > 0 && !isOther && letters <= MOST_LETTERS && words <= MOST_WORDS;
 }

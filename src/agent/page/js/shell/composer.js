@@ -51,7 +51,7 @@ export class Composer {
     const plan = el("label", { class: "switch button quiet", title: say("plan_hint"), tabindex: -1 },
       this.#planBox, el("span", {}, say("plan")));
     this.#text = el("textarea", {
-      id: "question", class: "composer-text", rows: 1, "aria-label": say("question"),
+      id: "question", class: "composer-text", dir: "auto", rows: 1, "aria-label": say("question"),
       placeholder: say("first"), enterkeyhint: "send",
       oninput: () => this.#show(),
       onkeydown: (event) => this.#key(event),

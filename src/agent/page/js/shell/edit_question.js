@@ -14,7 +14,7 @@ const say = translator("page.edit_question");
  * @param {{onAsk: (question: string, assistant: string) => void, onCancel: () => void}} listeners
  */
 export function questionEditor(turn, assistants, { onAsk, onCancel }) {
-  const text = el("textarea", { class: "field", rows: 2, "aria-label": say("question"),
+  const text = el("textarea", { class: "field", dir: "auto", rows: 2, "aria-label": say("question"),
     onkeydown: (event) => {
       if (event.key === "Escape") onCancel();
       else if (event.key === "Enter" && !event.shiftKey && !event.isComposing && event.keyCode !== 229) ask();

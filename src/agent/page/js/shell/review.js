@@ -99,7 +99,7 @@ class ReviewForm {
   #row(line, place) {
     const number = place + 1;
     const text = el("textarea", {
-      class: "field", rows: 1, maxlength: LONGEST, lang: languageOf(line.text),
+      class: "field", dir: "auto", rows: 1, maxlength: LONGEST, lang: languageOf(line.text),
       "aria-label": say("line", { n: number }),
       onkeydown: (event) => { if (event.key === "Enter") event.preventDefault(); },
     });
