@@ -10,7 +10,7 @@ ASCII; `\b` has no such meaning there and is refused.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import re2
@@ -28,6 +28,22 @@ def piece(text: str) -> str:
     A pattern with `\\s*` between optional words tries every way to share blanks among them.
     """
     return _BLANKS.sub(r"\1", text[:PIECE])
+
+
+def any_word(words: str | Iterable[str], *, ending: str = "") -> "re.Pattern[str]":
+    """Return a pattern for any of the words in any case, the longest first.
+
+    Words in Latin letters are found whole, with an `ending` that is a pattern; others anywhere. In
+    one text they are parted by bars.
+
+    >>> any_word("near|附近").findall("我附近, Near the linear")
+    ['附近', 'Near']
+    """
+    each = words.split("|") if isinstance(words, str) else words
+    ordered = sorted(dict.fromkeys(each), key=lambda word: (word.isascii(), -len(word)))
+    whole = rf"(?<![A-Za-z]){{}}{ending}(?![A-Za-z])".format
+    parts = [whole(re.escape(word)) if word.isascii() else re.escape(word) for word in ordered]
+    return re.compile("|".join(parts), re.IGNORECASE)
 
 
 class Linear:

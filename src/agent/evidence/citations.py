@@ -5,7 +5,7 @@ it has seen the end of, so splitting the stream elsewhere changes nothing.
 """
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 from agent.evidence.markdown import (
     BEGINS_URL,
@@ -40,8 +40,6 @@ _MARKER_TOKEN = re.compile(
     r"|[\s^,;，；、/|&+–—~:：.\"'“”‘’#@*=_]|-(?=\s|$|[a-z]+\d+-\d)"
     r"|(?:sources?|refs?|references?|see|and|or|to)\b|来源|出处|参考(?:资料)?|资料|参见|见|和|与|及|至"
 )
-
-
 _PARTED = re.compile(r"(?<![a-z0-9])([a-z]\d+)\s?[_./:\u2010-\u2015\u2212-]\s?(\d+)(?!\d|\.\d)")
 """An id as some models part it: `w0_2`, `w0.2`, `w0/2`, `w0 -2`, `w0–2`."""
 _SUPERSCRIPT = re.compile(rf"<sup>\s?\^?({ID})\s?</sup>", re.IGNORECASE)
@@ -51,18 +49,15 @@ _CARET_ID = re.compile(rf"\^({ID})(?![A-Za-z0-9-])")
 _LONGEST_SUPERSCRIPT, _LONGEST_CARET_ID = 40, 16
 
 
-def marked_stretches(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield each stretch of a marked text with the ids of the markers right behind it."""
-    start, stretch, names = 0, "", list[str]()
+def marked_stretches(text: str) -> list[tuple[str, list[str]]]:
+    """Return each stretch of a marked text with the ids of the markers right behind it."""
+    start, found = 0, list[tuple[str, list[str]]]()
     for marker in MARKER.finditer(text):
-        if marker.start() > start or not names:
-            if names:
-                yield stretch, names
-            stretch, names = text[start : marker.start()], []
-        names.append(marker[1])
+        if marker.start() > start or not found:
+            found.append((text[start : marker.start()], []))
+        found[-1][1].append(marker[1])
         start = marker.end()
-    if names:
-        yield stretch, names
+    return found
 
 
 def id_letters(ids: Iterable[str]) -> frozenset[str]:
@@ -138,10 +133,8 @@ def cited_ids(text: str, letters: frozenset[str] = _USUAL_LETTERS) -> list[str]:
 
 
 _HOLD = -1
-_MAX_BRACKET = 200
-_MAX_CODE = 500
+_MAX_BRACKET, _MAX_CODE, _MAX_ASIDE, _MOST_TICKS = 200, 500, 40, 201
 _SPECIAL = re.compile(rf"[\[\]!`<^【［〔「(（{{\n]|{URL_BEGINS}", re.IGNORECASE | re.ASCII)
-_MAX_ASIDE = 40
 _ASIDE = re.compile(rf"[(（{{]([^(){{}}（）\[\]<>`\\\n]{{0,{_MAX_ASIDE}}})")
 _ASIDE_ENDS = {"(": ")）", "（": ")）", "{": "}"}
 _CLOSES = frozenset("\n.,;:!?)。，；：！？、）")
@@ -157,7 +150,6 @@ _UNSEEN = re.compile(
     "[\r\x00-\x08\x0e-\x1f\x7f\u00ad\u200b\u2060-\u2064\u202a-\u202e\u2066-\u2069\ufeff]"
 )
 _TAIL = 40
-_MOST_TICKS = 201
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _SIMPLE_TEXT = re.compile(r"[^`<\\]*(?:`[^`\\]+`[^`<\\]*)*")
 

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from typing import Any
 
+from agent.core.patterns import any_word
 from agent.core.strings import has_any
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.language import with_places
@@ -20,34 +21,26 @@ from agent.texts import detect_language
 
 _I = re.IGNORECASE
 LNGLAT = re.compile(r"(?<![\d.])-?\d{1,3}\.\d{2,}\s*[,，]\s*-?\d{1,3}\.\d{2,}(?![\d.])")
-NEAR = re.compile(
-    r"附近|周边|旁边|边上|最近的|\bnear(?:by|est)?\b|\bclosest\b|\bclose by\b"
-    r"|\baround (?:here|me|the)\b|\bwithin \d+(?:\.\d+)?\s*(?:k?m\b|met|kilo|mile|min)",
-    _I,
+_NEAR_ME = "附近|周边|旁边|最近的|near|nearby|nearest|closest|close by"
+NEAR_ME = any_word(_NEAR_ME)
+NEAR = any_word(f"{_NEAR_ME}|边上|around here|around me")
+ROUTE = any_word(
+    "怎么走|怎么去|怎么到|如何去|如何到|路线|多久|地铁|公交|高铁|开车|打车|打的|骑|步行|走路|directions|walk"
+    "|drive|cycle|subway|metro|bus|train|taxi|how do i get|how can i get|how do we get"
 )
-NEAR_ME = re.compile(
-    r"附近|周边|旁边|最近的|\bnear(?:by|est)?\b|\bclosest\b|\bclose by\b",
-    _I,
-)
-ROUTE = re.compile(
-    r"怎么[走去到]|如何[去到]|路线(?!图)|要?多久|地铁|公交|高铁|开车|打车|打的|骑|步行|走路"
-    r"|\bhow (?:do i|can i|do we) get\b|\bdirections?\b"
-    r"|\b(?:walk|drive|cycle|subway|metro|bus|train|taxi)\b",
-    _I,
-)
-DISTANCE = re.compile(r"多远|距离|多少公里|\bhow far\b|\bdistance (?:from|between|to)\b", _I)
 _ASKS_WAY = ("怎么走", "怎么去", "怎么到", "如何走", "如何去", "如何到", "路线")
+_NO_ROUTE = "路线图"
+DISTANCE = any_word("多远|距离|多少公里|how far|distance from|distance between|distance to")
+_WALKING = "步行|走路|走到|walk|walking|on foot"
 MODES: dict[TravelMode, re.Pattern[str]] = {
-    "transit": re.compile(r"公交|地铁|高铁|火车|\b(?:subway|metro|bus|train)\b", _I),
-    "walking": re.compile(r"步行|走路|走到|\bwalk(?:ing)?\b|\bon foot\b", _I),
-    "bicycling": re.compile(r"骑|\b(?:bike|bicycle|cycling|cycle)\b", _I),
-    "driving": re.compile(r"开车|自驾|打车|打的|\b(?:drive|driving|taxi|car)\b", _I),
+    "transit": any_word("公交|地铁|高铁|火车|subway|metro|bus|train"),
+    "walking": any_word(_WALKING),
+    "bicycling": any_word("骑|bike|bicycle|cycling|cycle"),
+    "driving": any_word("开车|自驾|打车|打的|drive|driving|taxi|car"),
 }
-FACT = re.compile(
-    r"地址|在哪|几点|开门|关门|门票|\bwhere(?: i|')s\b|\baddress\b"
-    r"|\bhours\b"
-    r"|\bopen(?:s| on| today| now)?\b|\bclos(?:e|es|ing)\b|\btickets?\b",
-    _I,
+FACT = any_word(
+    "地址|在哪|几点|开门|关门|门票|where is|where's|address|hours|open|close|closing|ticket",
+    ending="s?",
 )
 WEATHER = re.compile(
     r"天气(?!.{0,4}去)|气温|下雨(?!天|时|的时候|.{0,3}去)|\bweather\b|\brain\b", _I
@@ -58,14 +51,13 @@ RADIUS = re.compile(
     _I,
 )
 MINUTES = re.compile(r"(?:步行|走路)\s*(\d{1,2})\s*分钟")
-_NAVIGATE = re.compile(
-    r"导航(?:到|去|至)|带我(?:去|到)|\bnavigate (?:me )?to\b|\b(?:directions|take me) to\b", _I
+_NAVIGATE = any_word(
+    "导航到|导航去|导航至|带我去|带我到|navigate to|navigate me to|directions to|take me to"
 )
-_ON_FOOT = re.compile(rf"{MODES['walking'].pattern}|\bzu fuß\b|\bfußweg|\b(?:ge)?laufen\b", _I)
-_HOW_FAR = re.compile(
-    r"多远|多久|多长时间|多少(?:米|分钟)|几分钟|\bhow (?:far|long|many (?:minutes|met))"
-    r"|\bwie (?:weit|lang)",
-    _I,
+_ON_FOOT = any_word(f"{_WALKING}|zu fuß|fußweg|laufen|gelaufen")
+_HOW_FAR = any_word(
+    "多远|多久|多长时间|多少米|多少分钟|几分钟|how far|how long|how many minutes|how many meters"
+    "|how many metres|wie weit|wie lang|wie lange"
 )
 _MAX_TEXT = 400
 _DEFAULT_RADIUS_M = 2000
@@ -79,7 +71,7 @@ def detect_location_query(text: str) -> bool:
     plain = _plain(text)
     if LNGLAT.search(plain) or _is_route(plain):
         return True
-    activity, near = bool(activity_in(plain)), bool(NEAR.search(plain))
+    activity, near = bool(activity_in(plain)), _is_near(plain)
     if near and activity:
         return True
     if WEATHER.search(plain):
@@ -161,8 +153,12 @@ def _known_place(plain: str) -> bool:
     return bool(named)
 
 
+def _is_near(plain: str) -> bool:
+    return bool(NEAR.search(plain) or ("within" in plain.casefold() and RADIUS.search(plain)))
+
+
 def _is_route(plain: str) -> bool:
-    if not (ROUTE.search(plain) or DISTANCE.search(plain)):
+    if not (ROUTE.search(plain.replace(_NO_ROUTE, "")) or DISTANCE.search(plain)):
         return False
     if ends := route_ends(plain):
         return _known_place(ends.origin) or _known_place(ends.destination)
@@ -194,7 +190,7 @@ def _intent(plain: str, place: str | None, city: str | None) -> MapIntent:
     activity = activity_in(plain.replace(place, " ") if place else plain)
     if place and parse_lnglat(place) and not activity:
         return "regeo"
-    near = NEAR.search(plain)
+    near = _is_near(plain)
     if not near and WEATHER.search(plain):
         return "weather"
     if not near and not activity and FACT.search(plain):

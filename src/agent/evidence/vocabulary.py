@@ -2,11 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterable
 from importlib.resources import files
 from typing import Any
 
-from agent.core.patterns import piece
+from agent.core.patterns import any_word, piece
 from agent.texts import Language
 
 _MAX_KEYWORDS = 3
@@ -19,21 +18,13 @@ def _load(name: str) -> Any:
     return json.loads(files(__package__).joinpath(name).read_text(encoding="utf-8"))
 
 
-def _any_of(words: Iterable[str]) -> str:
-    """Return a pattern for any of the words, the longest first; Latin words whole, with plural."""
-    ordered = sorted(set(words), key=len, reverse=True)
-    latin = "|".join(re.escape(word) for word in ordered if word.isascii())
-    others = [re.escape(word) for word in ordered if not word.isascii()]
-    return "|".join([*others, f"(?<![A-Za-z])(?:{latin})s?(?![A-Za-z])"])
-
-
 _TABLE: list[dict[str, Any]] = _load("activities.json")
 _OF_WORD = {word.casefold(): entry for entry in _TABLE for lang in _LANGUAGES
             for word in entry[lang]["words"]}  # fmt: skip
 _OF_KEYWORD = {word.casefold(): (word, entry) for entry in _TABLE for lang in _LANGUAGES
                for word in entry[lang]["keywords"]}  # fmt: skip
-_ACTIVITY = re.compile(_any_of(_OF_WORD), re.IGNORECASE)
-_KEYWORD = re.compile(_any_of(_OF_KEYWORD), re.IGNORECASE)
+_ACTIVITY = any_word(_OF_WORD, ending="s?")
+_KEYWORD = any_word(_OF_KEYWORD, ending="s?")
 _MINE = re.compile(r"\bmy \w+|我的?(?:酒店|公司|家|学校)", re.IGNORECASE)
 _PARKING_VERB = re.compile(r"\b(?:can|could|to) (?:i|we|you|one)? ?park\b", re.IGNORECASE)
 
@@ -110,12 +101,12 @@ _IN_CHINESE = _OTHER_NAMES | {
     english.casefold().replace("'", ""): chinese for chinese, english in _CITIES.items()
 }
 CITY = re.compile(
-    f"(?:{_any_of([*_CITIES, *_CITIES.values()])})(?![东西南北中]?路|大街)"
+    f"(?:{any_word([*_CITIES, *_CITIES.values()], ending='s?').pattern})(?![东西南北中]?路|大街)"
     r"(?! (?:East |West |North |South )?(?:Road|Rd|Street)\b)",
     re.IGNORECASE,
 )
 _SIGHTS = _GAZETTEER["landmarks"]
-LANDMARK = re.compile(_any_of([*_SIGHTS["zh"], *_SIGHTS["en"]]), re.IGNORECASE)
+LANDMARK = any_word([*_SIGHTS["zh"], *_SIGHTS["en"]], ending="s?")
 ELSEWHERE = frozenset(_GAZETTEER["elsewhere"])
 _NAMED_AFTER = re.compile(
     "[东西南北中]?(?:路|大?街|大道)|菜|烤鸭|小面|拉面|火锅|小吃|米粉|生煎|包子|风味|料理|话|人(?!民|文)"
