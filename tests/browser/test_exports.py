@@ -55,7 +55,7 @@ def test_the_markdown_is_the_answer_with_its_sources(page: Page) -> None:
     name, text = downloaded(page, "Markdown")
     assert name == f"{ZH}.md"
     assert all(place in text for place in PLACES)
-    assert re.search(r"\[1\]\(https://uri\.amap\.com/", text)
+    assert re.search(r"(?m)^\[1\]: https://uri\.amap\.com/", text)
     assert "**来源**" in text
     assert "sodium" not in text
 

@@ -234,8 +234,8 @@ def test_a_page_that_leads_nowhere_is_its_title_alone(capsys: pytest.CaptureFixt
 def test_a_pipe_gets_markdown(capsys: pytest.CaptureFixture[str]) -> None:
     print_outcome(outcome(), follow_up="tanlu ask --thread T")
     shown = capsys.readouterr().out
-    assert shown.startswith(ANSWER)
-    assert "| [儿童乐园](https://uri.amap.com/marker?poiid=B1) | 220 m |" in shown
+    assert shown.startswith("**步行街两侧**适合带孩子[1]，雨天去室内[2]。\n")
+    assert "| [儿童乐园][2] | 220 m |" in shown
     assert "\x1b" not in shown
 
 

@@ -17,7 +17,7 @@ from agent.export.pdf import pdf_document
 from agent.export.svg_map import Pin, draw_map, nice_step
 from agent.texts import say
 from tests.support.rows import by_examples
-from tests.unit.export_samples import ANSWER, HOSTILE, NOTICE, answer, place, source
+from tests.unit.export_samples import HOSTILE, NOTICE, answer, place, source
 
 
 class _Elements(HTMLParser):
@@ -195,8 +195,9 @@ def test_pages_that_lead_nowhere_are_no_links() -> None:
     assert 'href="#source-1"' in page
     assert 'href="https://example.com/b"' in page
     document = markdown_document(finished)
-    assert "去\\[1\\]，见那页[2](https://example.com/b)。" in document
-    assert "1. \\[示例\\] 一 — 示例\n2. [二](https://example.com/b)" in document
+    assert "去[1]，见那页[2]。" in document
+    assert "1. \\[示例\\] 一 — sample.tanlu.invalid\n2. [二][2] — example.com\n" in document
+    assert document.endswith("\n[2]: https://example.com/b\n")
 
 
 def test_pins_are_drawn_where_they_are() -> None:
@@ -254,9 +255,10 @@ def test_distances_are_worded() -> None:
 def test_the_markdown_document_is_complete() -> None:
     written = markdown_document(answer())
     assert written.startswith("# 王府井附近适合遛娃的好去处\n")
-    assert "\n\n".join(ANSWER.split("\n\n")[1:]) in written
+    assert "\n\n**步行街两侧**适合带孩子[1]，雨天去室内[2]。\n\n**没有查到的**\n" in written
+    assert "\n**来源**\n\n1. [遛娃指南][1] — example.com\n2. [儿童乐园][2]" in written
     assert written.splitlines()[2] == "2026-11-21 19:41（北京时间） · 示例数据，不是实时结果"
-    assert "| [儿童乐园](https://uri.amap.com/marker?poiid=B1) | 220 m | 4.6 |" in written
+    assert "| [儿童乐园][2] | 220 m | 4.6 |" in written
     assert "数据 © 高德地图，查询于 2026-11-21 19:40（北京时间）" in written
 
 
@@ -291,8 +293,9 @@ def test_a_redirect_link_whose_target_is_unknown_is_told_as_one() -> None:
     assert "未能解析" not in known
     unresolved = answer(sources=[Source(**{**found, "unresolved": True})])
     assert "lyswzyy.com · 跳转链接，未能解析" in html_page(unresolved)
-    last = markdown_document(unresolved).split(f"> {NOTICE}")[0].strip().splitlines()[-1]
-    assert last == f"1. [lyswzyy.com]({redirect}) · 跳转链接，未能解析"
+    lines = markdown_document(unresolved).splitlines()
+    assert "1. [lyswzyy.com][1] · 跳转链接，未能解析" in lines
+    assert f"[1]: {redirect}" in lines
 
 
 def test_a_page_is_told_by_its_site_never_by_who_found_it() -> None:
@@ -320,14 +323,15 @@ def test_every_export_lists_what_a_source_corrected_with_its_words() -> None:
     written, page = markdown_document(given), html_page(given)
     lines = written.split("## 按来源核对的句子\n\n")[1].split("\n\n")[0].splitlines()
     assert lines == [
-        "- 书店人均40元。 — 已按来源改正，来源写：“人均40 \\<元\\>” \\[1\\]",
-        "- 喷泉晚上开到22:00‡。 — 来源的说法不同：“到20:00” \\[1\\]",
+        "- 书店人均40元。 — 已按来源改正，来源写：“人均40 \\<元\\>” [1]",
+        "- 喷泉晚上开到22:00‡。 — 来源的说法不同：“到20:00” [1]",
     ]
-    assert "书店人均40元。 — 已按来源改正，来源写：“人均40 &lt;元&gt;” [1]" in page
+    cited = ' <a class="cite" href="#source-1">1</a>'
+    assert f"书店人均40元。 — 已按来源改正，来源写：“人均40 &lt;元&gt;”{cited}" in page
     assert page.count("算得") == 0
     says = {**statement(first, end, "contradicted", "每天<晚>上开到20:00为止"), "says": "到20:00"}
     given = answer(answer=text, notice="", statements=[says])
-    assert "来源的说法不同：“到20:00” [1]" in html_page(given), "not the whole row of a map"
+    assert "来源的说法不同：“到20:00” <a" in html_page(given), "not the whole row of a map"
     assert "每天" not in markdown_document(given)
     place_row = statement(0, first, "revised", "书店 \\| 人均40元 \\| 距王府井 132 m")
     of_map = [Source(**{**source(), "kind": "place"})]
@@ -387,3 +391,14 @@ def test_every_export_is_dated_in_the_time_of_its_places(language: str, time: st
     printed = PdfReader(io.BytesIO(pdf_document(given))).pages[0].extract_text()
     for text in (markdown_document(given), html_page(given), printed):
         assert time in text
+
+
+def test_a_part_without_map_or_list_has_no_heading_and_whose_data_it_is_is_told_once() -> None:
+    told = "数据 © 高德地图，查询于 2026-11-21 19:40（北京时间）"
+    alone = Place(**{**place(1, "书店"), "number": 1})
+    for text, lines in ((f"- **书店**：老字号\n\n*{told}*", 1), ("- **书店**：老字号", 1)):
+        given = answer(answer=text, places=[alone], notice="")
+        printed = PdfReader(io.BytesIO(pdf_document(given))).pages[0].extract_text()
+        for written in (html_page(given), printed, markdown_document(given)):
+            assert written.count("数据 © 高德地图") == lines
+            assert "地点" not in written

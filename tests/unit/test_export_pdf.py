@@ -5,11 +5,20 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from markdown_it import MarkdownIt
 from pypdf import PdfReader
 
 from agent.core.errors import AgentError
 from agent.evidence.ordering import judged
 from agent.export.pdf import pdf_document
+from agent.export.pdf_text import (
+    MixedParagraph,
+    inline_markup,
+    paragraph_style,
+    register_fonts,
+    text_markup,
+)
+from agent.texts import Language
 from tests.support.rows import by_examples
 from tests.unit.export_samples import NOTICE, answer, place, source
 
@@ -251,3 +260,51 @@ def test_the_table_of_places_says_which_demand_a_place_breaks() -> None:
     text = text_of(read(places=judged([place(1)], {"max_cost": 50}, "zh")))
     assert "不符合" in text
     assert "¥50" in text
+
+
+def lines_of(text: str, width: float, language: Language = "zh") -> list[str]:
+    """The lines in which a paragraph of a PDF is set."""
+    register_fonts()
+    made = MixedParagraph(text_markup(text, language), paragraph_style(language, size=8.5))
+    made.wrap(width, 1000)
+    return ["".join(part.text for part in line.words).strip() for line in made.blPara.lines]
+
+
+def test_a_time_is_not_parted_between_two_lines() -> None:
+    for width in range(60, 200, 7):
+        lines = lines_of("周一至周日 10:00-21:30，周五 09:00–22:15", width)
+        for time in ("10:00-21:30，", "09:00–22:15"):
+            assert any(time in line for line in lines), (width, lines)
+
+
+def test_no_line_begins_with_a_mark_that_ends_words_nor_ends_with_an_open_bracket() -> None:
+    text = "（查找了 GEMINI_API_KEY），模型、网页和地图“示例”，不是（实时）结果。"
+    for width in range(90, 300, 5):
+        lines = lines_of(text, width)
+        assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+        for line in lines:
+            assert line[0] not in "，。、）”", (width, lines)
+            assert line[-1] not in "（“", (width, lines)
+
+
+def test_a_word_that_no_line_holds_is_parted_where_the_line_ends() -> None:
+    lines = lines_of("见 https://example.com/" + "a" * 200, 150)
+    assert len(lines) > 5
+    assert all(len(line) > 20 for line in lines[1:-1])
+
+
+def test_a_citation_never_begins_a_line() -> None:
+    register_fonts()
+    text = "带孩子适合去的地方[1](https://example.com/a)不少"
+    [markup] = inline_markup(MarkdownIt().parse(text)[1].children or [], "zh")
+    for width in range(60, 120, 5):
+        made = MixedParagraph(markup, paragraph_style("zh", size=10.5))
+        made.wrap(width, 1000)
+        lines = ["".join(part.text for part in line.words) for line in made.blPara.lines]
+        assert not any(line.startswith("[1]") for line in lines), (width, lines)
+
+
+def test_a_citation_stands_at_its_word_without_a_blank() -> None:
+    text = "It is far away. [1](https://example.com/a) Near."
+    [markup] = inline_markup(MarkdownIt().parse(text)[1].children or [], "en")
+    assert "far away.</font><super" in markup

@@ -14,7 +14,8 @@ from agent.export.finished import FinishedAnswer
 from agent.export.gpx import gpx
 from agent.export.html import html_page
 from agent.export.outing import calendar, pocket_map, stop_pins
-from agent.export.pdf import map_drawing, pdf_document, pocket_document
+from agent.export.pdf import pdf_document, pocket_document
+from agent.export.pdf_map import map_drawing
 from agent.export.svg_map import WIDTH, Box, place_labels, text_width
 from agent.mcp.amap.records import stops_link
 from agent.texts import say
@@ -180,7 +181,7 @@ def test_the_pocket_map_says_whole_that_it_is_sample_data():
 def test_the_names_on_the_pdfs_map_stay_within_its_frame():
     east = place(1, "中国妇女儿童博物馆")
     west = place(2, "和平菓局", wgs84={"lng": 116.39, "lat": 39.91})
-    drawing = map_drawing(stop_pins(answer(places=[west, east])))
+    drawing = map_drawing(stop_pins(answer(places=[west, east])), width=482)
     names = [shape for shape in drawing.contents if isinstance(shape, String)]
     assert {"中国妇女儿童博物馆", "和平菓局"} <= {shape.text for shape in names}
     for shape in names:
@@ -199,7 +200,7 @@ def english() -> FinishedAnswer:
 def test_an_english_day_names_places_as_the_page_does():
     assert "Museum of Art" in shown_texts(pocket_map(english()))
     assert ">Museum of Art</text>" in html_page(english())
-    drawing = map_drawing(stop_pins(english()))
+    drawing = map_drawing(stop_pins(english()), width=482)
     assert "Museum of Art" in {getattr(shape, "text", "") for shape in drawing.contents}
 
 

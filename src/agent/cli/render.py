@@ -1,6 +1,7 @@
 """Print a finished run: for people, as Markdown in a pipe, or as one object."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from markdown_it.token import Token
@@ -14,19 +15,18 @@ from rich.text import Text
 from agent.cli.console import printable
 from agent.client.run_result import RunResult
 from agent.evidence.changes import AnswerChanges
-from agent.evidence.markdown import open_url, without_dead_links
-from agent.evidence.records import maps_of, owners
+from agent.evidence.markdown import open_url
 from agent.evidence.references import strip_references
 from agent.evidence.types import Place
 from agent.export.finished import (
     FinishedAnswer,
     by_mention,
-    credit,
+    credit_left,
     numbered_sources,
     statement_line,
     without_notice,
 )
-from agent.export.markdown import place_table
+from agent.export.markdown import answer_markdown
 from agent.export.place_cards import CARD, Card, PlaceCards, card_of
 from agent.export.svg_map import numbered_places
 from agent.texts import Language, count_noun, say
@@ -79,14 +79,7 @@ def follow_up_line(command: str, language: Language) -> str:
 
 def _print_plain(outcome: RunResult, follow_up: str) -> None:
     finished = outcome.finished()
-    parts = [
-        without_dead_links(outcome.answer),
-        *filter(None, [statement_line(finished)]),
-    ]
-    if places := shown_places(outcome.places):
-        parts.append(f"**{say('export.places', finished.language)}**")
-        parts.append(place_table(places, finished.language))
-        parts.append(credit(places, finished.language))
+    parts = [answer_markdown(replace(finished, places=shown_places(finished.places)))]
     if follow_up:
         parts += [usage_line(outcome), follow_up_line(follow_up, outcome.language)]
     print(printable("\n\n".join(parts)), flush=True)  # noqa: T201
@@ -98,18 +91,14 @@ def _print_pretty(console: Console, outcome: RunResult, follow_up: str, notice: 
     answer, cards = printable(without_notice(outcome.answer, notice)), PlaceCards(finished)
     text = _AnswerText(strip_references(answer), cards)
     console.print(text)
-    language = finished.language
     if line := statement_line(finished):
         console.print(Text(line, style="dim"))
     places = shown_places(outcome.places)
     if untold := [place for place in places if place["id"] not in cards.shown]:
         console.print()
         console.print(_place_lines(untold, text, finished))
-    if places:
-        # The answer may tell it for its ways and its weather, too.
-        owner = say("answer.map_data", language, maps=owners(maps_of(places), language), time="\n")
-        if owner.partition("\n")[0] not in answer:
-            console.print(Text(credit(places, language), style="dim"))
+    if credited := credit_left(replace(finished, places=places)):
+        console.print(Text(credited, style="dim"))
     # The line of a place is its source.
     told = {place["source"] for place in places}
     shown = {number for number, source in numbered_sources(finished) if source["id"] in told}

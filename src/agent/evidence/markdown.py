@@ -130,21 +130,6 @@ def open_url(url: str) -> str:
     return "" if host.endswith(".invalid") else written
 
 
-_LINK = re.compile(r"\[((?:[^\[\]\\\n]|\\.)+)\]\((https?://[^\s()]+)\)")
-
-
-def without_dead_links(text: str) -> str:
-    """Return Markdown in which links that lead nowhere are their words, citations in brackets."""
-
-    def shown(link: re.Match[str]) -> str:
-        words, url = link[1], link[2]
-        if open_url(url):
-            return link[0]
-        return rf"\[{words}\]" if words.isdigit() else words
-
-    return _LINK.sub(shown, text)
-
-
 def after_link(text: str, at: int, final: bool) -> int | None:
     """Return the end of a link target `(…)` at `at`; None if none, -1 if undecided."""
     if text[at : at + 1] != "(":

@@ -117,6 +117,9 @@ class CheckedSentence:
     text: str
     verdict: str
     """With the words that say otherwise; the passage where these are not known."""
+    cited: int = 0
+    """The number of the source that says so; 0 where it has none."""
+    url: str = ""
 
 
 def checked_sentences(answer: FinishedAnswer) -> list[CheckedSentence]:
@@ -124,19 +127,19 @@ def checked_sentences(answer: FinishedAnswer) -> list[CheckedSentence]:
 
     Of a map's record these are the few that decide: its row is for models to read.
     """
-    numbers = {source["id"]: source.get("number") for source in answer.sources}
+    known = {source["id"]: source for source in answer.sources}
     of_maps = {source["id"] for source in answer.sources if source["kind"] == "place"}
     found: list[CheckedSentence] = []
     for row in answer.statements:
         is_told = row.get("says") or (row.get("quote") and row.get("source") not in of_maps)
         if row["verdict"] in _CORRECTED and is_told:
             text = _LINK.sub("", answer.answer[row["start"] : row["end"]])
-            number = numbers.get(row.get("source") or "")
-            cited = f" [{number}]" if number else ""
+            source = known.get(row.get("source") or "")
+            cited, url = (source.get("number") or 0, source["url"]) if source else (0, "")
             words = row.get("says") or row["quote"]
             verdict = say(f"export.checked.{row['verdict']}", answer.language, quote=words)
             text = " ".join(text.replace("**", "").split())
-            found.append(CheckedSentence(text, f"{verdict}{cited}"))
+            found.append(CheckedSentence(text, verdict, cited, url))
     return found
 
 
@@ -236,6 +239,14 @@ def credit(places: list[Place], language: Language) -> str:
     newest = max(place["fetched_at"] for place in places)
     maps, time = owners(maps_of(places), language), time_there(newest, places, language)
     return say("answer.map_data", language, maps=maps, time=time)
+
+
+def credit_left(answer: FinishedAnswer) -> str:
+    """Return the credit line of an answer's places; empty where the answer itself has one."""
+    owner = say("answer.map_data", answer.language, time="\n",
+                maps=owners(maps_of(answer.places), answer.language))  # fmt: skip
+    is_told = owner.partition("\n")[0] in answer.answer
+    return "" if is_told else credit(answer.places, answer.language)
 
 
 _NARROWEST: Final = 4

@@ -17,7 +17,7 @@ from agent.export.finished import (
     PRINTED_QUOTES,
     FinishedAnswer,
     checked_sentences,
-    credit,
+    credit_left,
     numbered_sources,
     statement_line,
     subtitle,
@@ -125,9 +125,15 @@ def _checked(answer: FinishedAnswer) -> str:
     checked = checked_sentences(answer)
     if not checked:
         return ""
-    items = "".join(f"<li>{escape(f'{one.text} — {one.verdict}')}</li>" for one in checked)
+    items = "".join(
+        f"<li>{escape(f'{one.text} — {one.verdict}')}{_cited(one.cited)}</li>" for one in checked
+    )
     heading = escape(say("export.checked.title", answer.language))
     return f'<section class="checked"><h2>{heading}</h2><ul>{items}</ul></section>'
+
+
+def _cited(number: int) -> str:
+    return f' <a class="cite" href="#source-{number}">{number}</a>' if number else ""
 
 
 def _places(answer: FinishedAnswer, told: Collection[str]) -> str:
@@ -136,13 +142,16 @@ def _places(answer: FinishedAnswer, told: Collection[str]) -> str:
         return ""
     listed = [each for each in numbered_places(answer) if each[1]["id"] not in told]
     items = "".join(_place(number, place, answer) for number, place in listed)
-    credited = escape(credit(answer.places, answer.language))
+    credited = escape(credit_left(answer))
+    credited = f'<p class="credit">{credited}</p>' if credited else ""
     pins, anchor = drawn_pins(answer)
+    if not (pins or items):
+        return credited
     return (
         f"<section><h2>{say('export.places', answer.language)}</h2>"
         + (draw_map(pins, answer.language, anchor, path=stops_of(answer)) if pins else "")
         + (f'<ol class="places">{items}</ol>' if items else "")
-        + f'<p class="credit">{credited}</p></section>'
+        + f"{credited}</section>"
     )
 
 

@@ -10,15 +10,17 @@ from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
 from agent.core.processor import breathe
-from agent.evidence.markdown import link_url, open_url, without_dead_links, without_urls
+from agent.evidence.markdown import link_url, open_url, without_urls
 from agent.evidence.references import references, strip_references
 from agent.evidence.types import Place
 from agent.export.finished import (
+    CheckedSentence,
     FinishedAnswer,
     by_mention,
     checked_sentences,
     column_title,
-    credit,
+    credit_left,
+    numbered_sources,
     place_cell,
     place_columns,
     statement_line,
@@ -149,34 +151,165 @@ def _mark_links(children: Sequence[Token], titles: Mapping[str, str]) -> None:
 
 
 _ACTIVE = str.maketrans({sign: f"\\{sign}" for sign in r"\`*_{}[]<>#|!"})
+_ACTIVE_INSIDE = str.maketrans({sign: f"\\{sign}" for sign in r"\`*_[]<"})
 
 
 def markdown_document(answer: FinishedAnswer) -> str:
-    """Return question, answer with its sources, and table of places."""
+    """Return the question, and the answer as `answer_markdown` has it."""
+    head = [f"# {escape_markdown(answer.question)}", subtitle(answer)]
+    return "\n\n".join([*head, answer_markdown(answer)]) + "\n"
+
+
+def answer_markdown(answer: FinishedAnswer) -> str:
+    """Return an answer, its places and sources; their addresses stand at the end, behind labels.
+
+    A place is told once: on its line in the text, else in the table.
+    """
+    language, cards = answer.language, PlaceCards(answer)
     text = without_title(without_notice(answer.answer, answer.notice), answer.question)
-    if any(source.get("unresolved") for source in answer.sources):
-        unresolved = say("export.unresolved", answer.language)
-        listed = references(answer.sources, answer.language, unresolved=unresolved)
-        text = f"{strip_references(text)}\n\n{listed}"
-    parts = [
-        f"# {escape_markdown(answer.question)}",
-        subtitle(answer),
-        without_dead_links(text),
-    ]
+    parts = [_with_card_lines(strip_references(text) if answer.sources else text, cards)]
     if line := statement_line(answer):
         parts.append(f"*{escape_markdown(line)}*")
     if answer.notice:
         parts.append(f"> {answer.notice}")
     if checked := checked_sentences(answer):
-        parts.append(f"## {say('export.checked.title', answer.language)}")
-        parts.append(
-            "\n".join(f"- {escape_markdown(f'{one.text} — {one.verdict}')}" for one in checked)
-        )
-    if answer.places:
-        parts.append(f"## {say('export.places', answer.language)}")
-        parts.append(place_table(by_mention(answer.places), answer.language))
-        parts.append(f"*{credit(answer.places, answer.language)}*")
-    return "\n\n".join(part.strip() for part in parts) + "\n"
+        parts.append(f"## {say('export.checked.title', language)}")
+        parts.append("\n".join(f"- {_checked_line(one)}" for one in checked))
+    places = [place for place in by_mention(answer.places) if place["id"] not in cards.shown]
+    if places:
+        parts.append(f"## {say('export.places', language)}")
+        parts.append(place_table(places, language))
+    if credited := credit_left(answer):
+        parts.append(f"*{credited}*")
+    is_any = any(source.get("unresolved") for source in answer.sources)
+    unresolved = say("export.unresolved", language) if is_any else ""
+    parts.append(references(answer.sources, language, unresolved=unresolved))
+    return _with_labels("\n\n".join(part.strip() for part in parts if part), answer)
+
+
+def _checked_line(one: CheckedSentence) -> str:
+    line = escape_markdown(f"{one.text} — {one.verdict}")
+    cited = f" [{one.cited}]" if one.cited else ""
+    return f"{line}{cited}({one.url})" if cited and one.url else f"{line}{cited}"
+
+
+_LINK = re.compile(r"\[((?:[^\[\]\\\n]|\\.)+)\]\((https?://[^\s()]+)\)")
+
+
+def _with_labels(text: str, answer: FinishedAnswer) -> str:
+    """Return Markdown whose links have labels, and at its end the address of each.
+
+    A citation is its number in brackets, a link too where its source has an address.
+    """
+    labels = dict[str, str]()
+    for number, source in numbered_sources(answer):
+        labels.setdefault(open_url(source["url"]), str(number))
+    used = dict[str, str]()
+    lines, code = text.split("\n"), _lines_of_code(text)
+    for at, line in enumerate(lines):
+        if at not in code:
+            lines[at] = _labelled(line, labels, used)
+    ends = [f"[{label}]: {url}" for label, url in sorted(used.items(), key=_by_number)]
+    return "\n".join(lines) + ("\n\n" + "\n".join(ends) if ends else "")
+
+
+def _by_number(item: tuple[str, str]) -> tuple[int, str]:
+    return (int(item[0]), "") if item[0].isdigit() else (_AFTER_ALL, item[0])
+
+
+_AFTER_ALL = 10**6
+
+
+def _labelled(line: str, labels: dict[str, str], used: dict[str, str]) -> str:
+    out, end = "", 0
+    for link in _LINK.finditer(line):
+        words, url = link[1], open_url(link[2])
+        out += _apart(out, line[end : link.start()])
+        end = link.end()
+        if url:
+            label = labels.setdefault(url, _new_label(words, labels))
+            used[label] = url
+            words = f"[{words}]" if words == label else f"[{words}][{label}]"
+        elif words.isdigit():
+            words = f"[{words}]"
+        out += _apart(out, words)
+    return out + _apart(out, line[end:])
+
+
+def _new_label(words: str, labels: Mapping[str, str]) -> str:
+    """Return a citation's own number, where no other source has it; else one of links."""
+    if words.isdigit() and words not in labels.values():
+        return words
+    return f"link-{1 + sum(not label.isdigit() for label in labels.values())}"
+
+
+def _apart(before: str, after: str) -> str:
+    """Return what follows, apart from a citation which it would turn into another link."""
+    return f" {after}" if before.endswith("]") and after.startswith(("[", "(", ":")) else after
+
+
+def _lines_of_code(text: str) -> set[int]:
+    blocks = [token.map for token in answer_parser().parse(text)
+              if token.type in ("fence", "code_block")]  # fmt: skip
+    return {at for begin, end in filter(None, blocks) for at in range(begin, end)}
+
+
+def _with_card_lines(text: str, cards: PlaceCards) -> str:
+    """Return Markdown in which a bullet that is a place is its line, then what else is said."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    tokens = answer_parser().parse("\n".join(lines))
+    written = {id(token): token.content.split("\n")[0] for token in tokens}
+    marked = cards.apply(tokens)
+    for at in reversed(range(len(marked))):
+        if marked[at].type != CARD:
+            continue
+        begin, end = marked[at + 1].map or (0, 0)
+        inline = marked[at + 2]
+        width = max(lines[begin].find(written[id(inline)]), 2)
+        marker = len(lines[begin][:width].rstrip().rpartition(" ")[0])
+        head = f"{lines[begin][:marker]}{' ' if marker else ''}-".ljust(width)
+        rest = inline_markdown(inline.children or []).strip().split("\n")
+        told = [_card_line(marked[at].meta[CARD]), *filter(None, rest)]
+        inset = "".join(">" if sign == ">" else " " for sign in head)
+        lines[begin:end] = [f"{head}{told[0]}", *(f"{inset}{line}" for line in told[1:])]
+        if len(told) > 1:
+            lines[begin] += "  "
+    return "\n".join(lines)
+
+
+def _card_line(card: Card) -> str:
+    """Return a place in one line: its pin's number and name, then what is known of it."""
+    name, url = _cell(card.name), open_url(card.url)
+    name = f"[{name}]({url})" if url else name
+    number = f"{card.number}. " if card.number else ""
+    facts = [*card.facts, *card.demands, card.address]
+    told = [_cell(fact) for fact in (card.local, *facts) if fact]
+    return " · ".join([f"**{number}{name}**", *told])
+
+
+def inline_markdown(tokens: Sequence[Token]) -> str:
+    """Return the children of an inline token as Markdown again, without emphasis of nothing."""
+    out, links, begins = "", list[str](), list[int]()
+    for token in tokens:
+        if token.type == "link_open":
+            links.append(str(token.attrGet("href")))
+            out += "["
+        elif token.type == "link_close":
+            out += f"]({links.pop()})"
+        elif token.type == "code_inline":
+            out += f"{token.markup}{token.content}{token.markup}"
+        elif token.type in ("softbreak", "hardbreak"):
+            out += "\n"
+        elif token.nesting > 0:
+            begins.append(len(out))
+            out += token.markup
+        elif token.nesting < 0:
+            begin = begins.pop()
+            is_empty = len(out) == begin + len(token.markup)
+            out = out[:begin] if is_empty else out + token.markup
+        else:
+            out += token.content.translate(_ACTIVE_INSIDE)
+    return out
 
 
 def place_table(places: Sequence[Place], language: Language) -> str:

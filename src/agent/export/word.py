@@ -32,7 +32,7 @@ from agent.export.finished import (
     checked_sentences,
     column_title,
     column_widths,
-    credit,
+    credit_left,
     numbered_sources,
     place_cell,
     place_columns,
@@ -84,7 +84,8 @@ def word_document(answer: FinishedAnswer) -> bytes:
     if checked := checked_sentences(answer):
         writer.line(say("export.checked.title", language), style="Heading 1")
         for one in checked:
-            writer.line(f"{one.text} — {one.verdict}", style="List Bullet")
+            cited = f" [{one.cited}]" if one.cited else ""
+            writer.line(f"{one.text} — {one.verdict}{cited}", style="List Bullet")
     writer.places()
     if answer.sources:
         writer.line(say("export.sources", language), style="Heading 1")
@@ -143,7 +144,7 @@ class _Writer:
             self._map(pins, anchor)
         if places:
             self._place_table(places)
-        self.line(credit(self._answer.places, self._language), style="Caption")
+        self.line(credit_left(self._answer), style="Caption")
 
     def _map(self, pins: Sequence[Pin], anchor: Pin | None) -> None:
         """Add the map as an SVG, with a PNG for a program that shows none."""

@@ -1,0 +1,96 @@
+"""Draw the map of an answer, and codes that open it on a phone, as vectors of a PDF."""
+
+from collections.abc import Sequence
+
+import segno
+from reportlab.graphics.shapes import Circle, Drawing, Line, PolyLine, Rect, String
+from reportlab.lib.colors import HexColor
+
+from agent.export.pdf_text import CHINESE, LATIN, encodes, printable_text
+from agent.export.svg_map import (
+    HEIGHT,
+    WIDTH,
+    Box,
+    Frame,
+    Label,
+    Pin,
+    frame_of,
+    grid_lines,
+    place_labels,
+    scale_bar,
+    spread,
+)
+
+_GREY = "#5f6368"
+
+
+def map_drawing(
+    pins: Sequence[Pin], anchor: Pin | None = None, *, width: float, path: int = 0
+) -> Drawing:
+    """Return numbered points in the projection of the other maps, the first `path` joined."""
+    scale = width / WIDTH
+    drawing = Drawing(width, HEIGHT * scale)
+    ground = HexColor("#eef1ec")
+    drawing.add(Rect(0, 0, width, HEIGHT * scale, fillColor=ground, strokeColor=ground))
+    if not pins:
+        return drawing
+    frame = frame_of([*pins, *([anchor] if anchor else [])])
+    _add_grid(drawing, frame, scale)
+    spots = spread([frame.project(pin.lng, pin.lat) for pin in pins])
+    green, faint, white = HexColor("#14746a"), HexColor("#8a9a96"), HexColor("#ffffff")
+    if path > 1:
+        line = [part for x, y in spots[:path] for part in (x * scale, (HEIGHT - y) * scale)]
+        drawing.add(PolyLine(line, strokeColor=green, strokeWidth=1.5, strokeDashArray=[4, 3]))
+    text = {"fontName": f"{LATIN}-Bold", "fontSize": 9, "textAnchor": "middle", "fillColor": white}
+    boxes = [Box(x - 12, y - 12, x + 12, y + 12) for x, y in spots]
+    if anchor:
+        x, y = frame.project(anchor.lng, anchor.lat)
+        boxes.append(Box(x - 9, y - 9, x + 9, y + 9))
+        red = HexColor("#d2553c")
+        for radius, fill in ((6, None), (2, red)):
+            spot = Circle(x * scale, (HEIGHT - y) * scale, radius, fillColor=fill, strokeColor=red)
+            drawing.add(spot)
+        for label in place_labels([(printable_text(anchor.name), (x, y + 14))], boxes):
+            drawing.add(_label(label, scale))
+    for pin, (x, y) in zip(pins, spots, strict=True):
+        across, up = x * scale, (HEIGHT - y) * scale
+        colour = green if pin.strong else faint
+        drawing.add(Circle(across, up, 8, fillColor=colour, strokeColor=white))
+        drawing.add(String(across, up - 3, str(pin.number), **text))
+    # A label's place is that beside the head of a pin, whose tip is below it.
+    names = [(printable_text(p.name), (x, y + 19)) for p, (x, y) in zip(pins, spots, strict=True)]
+    for label in place_labels(names, boxes):
+        drawing.add(_label(label, scale))
+    return drawing
+
+
+def _add_grid(drawing: Drawing, frame: Frame, scale: float) -> None:
+    """Draw lines every nice number of metres, and a bar that says how many."""
+    high, (across, down) = HEIGHT * scale, grid_lines(frame)
+    lines = [(at * scale, 0.0, at * scale, high) for at in across]
+    lines += [(0.0, at * scale, WIDTH * scale, at * scale) for at in down]
+    for line in lines:
+        drawing.add(Line(*line, strokeColor=HexColor("#dde3db"), strokeWidth=0.7))
+    words, pixels = scale_bar(frame)
+    ends = [14, 18, 14, 14, 14 + pixels * scale, 14, 14 + pixels * scale, 18]
+    drawing.add(PolyLine(ends, strokeColor=HexColor(_GREY), strokeWidth=1))
+    drawing.add(String(18, 18, words, fontName=LATIN, fontSize=8, fillColor=HexColor(_GREY)))
+
+
+def _label(label: Label, scale: float) -> String:
+    """Return a label in points, a little smaller than the room that was measured for it."""
+    x, y = label.x * scale, (HEIGHT - label.y) * scale
+    font = LATIN if encodes(label.text, "cp1252") else CHINESE
+    return String(x, y, label.text, fontName=font, fontSize=13 * scale, textAnchor=label.align)
+
+
+def code_drawing(url: str, size: float) -> Drawing:
+    """Return the QR code of an address, `size` points wide."""
+    rows = [list(row) for row in segno.make(url, error="l", micro=False).matrix_iter(border=2)]
+    drawing, module = Drawing(size, size), size / len(rows)
+    for top, row in enumerate(rows):
+        for left, dark in enumerate(row):
+            if dark:
+                y = size - (top + 1) * module
+                drawing.add(Rect(left * module, y, module, module, strokeWidth=0))
+    return drawing
