@@ -3,7 +3,8 @@
 With `--inputs TO` the rows are written without labels, for a judge of any kind to read; with
 `--replies FROM` its rulings are scored, a JSON object a line: `id`, `verdict` (a label, or its
 letter: s, c, o, p, x, n), and where it has them `span`, `sources` (the ids that bear the statement
-out) and `shown` (the passages it was given). Without replies the set itself is counted.
+out) and `shown` (the passages it was given). Without replies the set itself is counted, and what
+code makes of a judge who says what the labels say is scored.
 Develop on the odd ids, report the even ones. The README beside this says what a row holds.
 """
 
@@ -19,6 +20,7 @@ from typing import Any
 from evals.statements import played
 
 FOLDER = Path(__file__).parent
+NOBODY = "nobody"
 TRUE = ("supported", "computed", "own")
 FALSE = ("partly", "contradicted", "not_there")
 LETTERS = {"s": "supported", "c": "computed", "o": "own"} | {
@@ -172,15 +174,23 @@ def main(arguments: Sequence[str]) -> None:
         played.write(load(), options.prompts)
     if not options.replies:
         print(*contents(rows), sep="\n")
-        return
-    replies = (
-        played.read(load(), options.replies)
-        if options.replies.is_dir()
-        else {int(reply["id"]): reply for reply in _read(options.replies)}
-    )
-    print(*report(rows, replies), sep="\n")
-    if options.misses:
-        print(*misses(rows, replies), sep="\n")
+    for name, replies in _replies(options.replies):
+        print(f"# judge: {name}")
+        print(*report(rows, replies), sep="\n")
+        if options.misses and name != NOBODY:
+            print(*misses(rows, replies), sep="\n")
+
+
+def _replies(given: Path | None) -> Iterator[tuple[str, Mapping[int, Row]]]:
+    """Yield what becomes of the rows: by the labels themselves, or by the replies of a judge."""
+    every = load()
+    if given is None:
+        yield NOBODY, played.outcomes(every, lambda call: {})
+        yield "the labels", played.outcomes(every, played.as_labelled(every))
+    elif given.is_dir():
+        yield given.name, played.outcomes(every, played.replies_in(given))
+    else:
+        yield given.name, {int(reply["id"]): reply for reply in _read(given)}
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What a played judge is shown of the statements, and what becomes of them by its replies."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -14,7 +14,7 @@ from agent.evidence.claims.judging import (
     shown,
     statements_block,
 )
-from agent.evidence.claims.passages import Evidence, Record
+from agent.evidence.claims.passages import Evidence, Passage, Record
 from agent.evidence.claims.proof import proved
 from agent.evidence.claims.statements import MARKED, Statement, statements
 from agent.evidence.types import Place
@@ -102,22 +102,62 @@ def write(rows: Sequence[Row], folder: Path) -> None:
         (folder / f"{call.topic}-{call.number}.md").write_text(call.prompt, "utf-8")
 
 
-def read(rows: Sequence[Row], folder: Path | None) -> dict[int, dict[str, Any]]:
-    """Return by row what code makes of the replies, `TOPIC-N.json` each; of none without any.
+Judge = Callable[[Call], Mapping[int, Ruling]]
+"""Return the rulings on a call's statements by their places."""
+
+
+def replies_in(folder: Path) -> Judge:
+    """Return the judge whose replies stand in a folder, `TOPIC-N.json` each.
 
     A statement's number is its topic's: it may stand in any of the topic's replies.
     """
-    found = dict[int, dict[str, Any]]()
-    for call in calls(rows):
-        paths = sorted(folder.glob(f"{call.topic}-*.json")) if folder else []
+
+    def judge(call: Call) -> dict[int, Ruling]:
+        paths = sorted(folder.glob(f"{call.topic}-*.json"))
         replies = [parse_reply(path.read_text("utf-8"), Rulings).rulings for path in paths]
         by_name = {ruling.id: ruling for reply in replies for ruling in reply}
-        rulings = {i: by_name[one.name] for i, one in enumerate(call.batch) if one.name in by_name}
+        return {i: by_name[one.name] for i, one in enumerate(call.batch) if one.name in by_name}
+
+    return judge
+
+
+def as_labelled(rows: Sequence[Row]) -> Judge:
+    """Return the judge who says what the labels say: what code takes of that is code's own."""
+    by_id = {row["id"]: row for row in rows}
+
+    def judge(call: Call) -> dict[int, Ruling]:
+        return {
+            at: _labelled(by_id[call.ids[one.name]], one, shown(call.batch, call.evidence))
+            for at, one in enumerate(call.batch)
+        }
+
+    return judge
+
+
+def _labelled(row: Row, one: Statement, passages: Sequence[Passage]) -> Ruling:
+    told, bears = " ".join(row.get("passage", "").split()), row.get("bears", ())
+    named = [p for p in passages if told and told in p.text and p.source in bears]
+    named = named or [p for p in passages if p.source in bears]
+    return Ruling(
+        id=one.name,
+        v=_LETTERS[row["label"]],
+        p=[passage.name for passage in named[:3]],
+        bad=[row["span"]] if "span" in row else [],
+        says=told if row["label"] == "contradicted" else "",
+        calc=row.get("formula", ""),
+    )
+
+
+def outcomes(rows: Sequence[Row], judge: Judge) -> dict[int, dict[str, Any]]:
+    """Return by row what code makes of a judge's rulings."""
+    found = dict[int, dict[str, Any]]()
+    for call in calls(rows):
+        rulings = judge(call)
         passages = [passage.text for passage in shown(call.batch, call.evidence)]
-        outcomes = proved(call.batch, rulings, call.evidence)
-        for place, (one, outcome) in enumerate(zip(call.batch, outcomes, strict=True)):
+        proofs = proved(call.batch, rulings, call.evidence)
+        for place, (one, outcome) in enumerate(zip(call.batch, proofs, strict=True)):
             verdict = _LABELS.get(outcome.verdict, outcome.verdict)
-            if outcome.verdict == "missing" and rulings[place].v[:1] == "p":
+            if outcome.verdict == "missing" and place in rulings and rulings[place].v[:1] == "p":
                 verdict = "partly"
             row = found.setdefault(call.ids[one.name], {"verdict": "", "span": ""})
             if verdict in _ACCUSES or row["verdict"] not in _ACCUSES:
@@ -128,5 +168,8 @@ def read(rows: Sequence[Row], folder: Path | None) -> dict[int, dict[str, Any]]:
     return found
 
 
+_LETTERS = {"supported": "s", "computed": "c", "own": "o"} | {
+    "partly": "p", "contradicted": "x", "not_there": "n"
+}  # fmt: skip
 _LABELS = {"missing": "not_there"}
 _ACCUSES = ("not_there", "partly", "contradicted")

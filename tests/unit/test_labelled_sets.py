@@ -91,14 +91,23 @@ def test_the_judge_is_asked_of_every_statement_and_its_replies_are_proved(tmp_pa
     one = first.batch[0]
     ruling = {"id": one.name, "v": "n", "bad": [one.plain]}
     (tmp_path / f"{first.topic}-1.json").write_text(json.dumps({"rulings": [ruling]}), "utf-8")
-    found = played.read(rows, tmp_path)
+    found = played.outcomes(rows, played.replies_in(tmp_path))
     assert found[first.ids[one.name]]["verdict"] == "not_there"
 
 
 def test_without_a_judge_no_true_statement_is_accused() -> None:
     rows = judging.load()
-    told = judging.score(rows, played.read(rows, None))
+    told = judging.score(rows, played.outcomes(rows, lambda call: {}))
     assert (told.marked - told.caught, told.caught) == (0, 3)
+
+
+def test_of_a_judge_who_says_what_the_labels_say_code_takes_nearly_all() -> None:
+    rows = judging.load()
+    told = judging.score(rows, played.outcomes(rows, played.as_labelled(rows)))
+    assert (told.marked - told.caught, told.unchecked) <= (0, 4)
+    assert told.caught >= 132
+    assert told.spans[0] == told.caught
+    assert told.cited[0] == told.cited[1]
 
 
 def test_marks_are_counted_by_labels_and_the_rest_is_unchecked() -> None:
