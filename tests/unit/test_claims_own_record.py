@@ -9,12 +9,12 @@ import pytest
 
 from agent.assistants.common.judge import Judge, evidence_of
 from agent.evidence.claims.corrected import corrected, with_known_figures
-from agent.evidence.claims.formulas import rewritten
 from agent.evidence.claims.judging import Ruling, passages_block, shown, statements_block
 from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import proved
 from agent.evidence.claims.statements import MARKED, statements
+from agent.evidence.claims.sums import rewritten
 from agent.evidence.figures import figures
 from agent.evidence.types import Place, Source
 from tests.support.rows import by_examples

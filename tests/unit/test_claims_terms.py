@@ -153,10 +153,9 @@ WARRANTY = "质保两年[^w1-0]，2026 年 3 月 1 日验收，到{}为止。"
     [
         (WEEKS, "12 January 2027", "5 January 2027", "2026-12-01+42", "2027-01-12"),
         (WEEKS, "12 January 2027", "5 January 2027", "2026-12-01+6w", "2027-01-12"),
-        (MONTHS, "6 月 20 日", "5 月 20 日", "2026-03-20+92", "2026-06-20"),
         (MONTHS, "6 月 20 日", "5 月 20 日", "2026-03-20+3m", "2026-06-20"),
         (ORDER, "2027 年 1 月 11 日", "2027 年 2 月 11 日", "2027-05-31-140", "2027-01-11"),
-        (WARRANTY, "2028 年 3 月 1 日", "2027 年 3 月 1 日", "2026-03-01+731", "2028-03-01"),
+        (WARRANTY, "2028 年 3 月 1 日", "2027 年 3 月 1 日", "2026-03-01+2y", "2028-03-01"),
     ],
 )
 def test_a_last_day_is_worked_out_from_weeks_months_and_years(
@@ -270,9 +269,6 @@ def test_a_weekday_beside_a_day_without_a_year_is_right_in_a_year_that_may_be_me
 @pytest.mark.parametrize(
     ("text", "right"),
     [
-        # In one sentence, and in the next one.
-        ("4 × 150 = 500, 500 + 320 = 820", {"500": "600", "820": "920"}),
-        ("4 × 150 = 500[^w0-0].\n\nMit 乙: 500 + 320 = 820[^w0-0].", {"500": "600", "820": "920"}),
         # A right one is a term of the next, which is wrong by itself.
         ("4 × 150 = 600[^w0-0].\n\nWith 乙 750 + 40 = 790.\n\n2 × 150 = 300.\n\n300 + 320 = 720.",
          {"720": "620"}),

@@ -34,7 +34,7 @@ from agent.evidence.claims.corrected import (
 from agent.evidence.claims.judging import BATCH, Ruling, batches, refers_back, second_looks
 from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome, WrongFigure, revised
 from agent.evidence.claims.passages import Evidence
-from agent.evidence.claims.proof import of_outdated_totals, proved, repeating, wrong_figures
+from agent.evidence.claims.proof import proved, repeating, wrong_figures
 from agent.evidence.claims.revision import Revised
 from agent.evidence.claims.rewording import (
     as_borne,
@@ -53,6 +53,7 @@ from agent.evidence.claims.statements import (
     finished_notation,
     statements,
 )
+from agent.evidence.claims.totals import outdated_totals
 from agent.evidence.figures import Figure
 from agent.evidence.numbering import source_key
 from agent.evidence.references import references, resolved, with_targets, without_bare_list
@@ -304,7 +305,7 @@ class ClaimCheck:
         if (evidence := await self.evidence) is not None:
             self._wrong = [*anew.wrong, *wrong_figures(self.outcomes, evidence)]
         self._outdated = await compute(
-            lambda: of_outdated_totals(self.statements, found), otherwise=dict[Key, Outcome]
+            lambda: outdated_totals(self.statements, found), otherwise=dict[Key, Outcome]
         )
         totals = (right for one in self._outdated.values() for right in one.right)
         self._wrong = [*self._wrong, *(WrongFigure(told, better) for told, better in totals)]

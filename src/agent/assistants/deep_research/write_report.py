@@ -57,8 +57,8 @@ from agent.core.progress import event
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import cited_ids, inert
 from agent.evidence.claims.passages import Passage
-from agent.evidence.claims.shown_sums import results_in, shown_results
 from agent.evidence.claims.statements import LINKED, statements
+from agent.evidence.claims.sums import results_in, right_results
 from agent.evidence.figures import figures
 from agent.evidence.geo import distance_m
 from agent.evidence.types import Gap, Leg, Place
@@ -206,7 +206,7 @@ class _Report:
         """
         used = {source["id"] for source in self.draft.citer.used}
         said = statements(self.draft.body, LINKED)
-        worked = {figure.value for figure in shown_results(said)}
+        worked = {figure.value for one in said for figure in right_results(one.plain)}
         told = {figure.value for one in said for figure in figures(one.plain)}
         marks, blocks, terms = "", list[str](), set[Decimal]()
         programs = [*filter(is_calculation, self.state.get("sources_gathered", []))]
@@ -230,7 +230,7 @@ class _Report:
 
     @staticmethod
     def _is_told(line: str, told: set[Decimal], worked: set[Decimal], *, cited: bool) -> bool:
-        results = {figure.value for figure in shown_results(statements(line, LINKED))}
+        results = {figure.value for figure in right_results(line)}
         if results and results <= worked:
             return False
         behind = results_in(line)

@@ -12,7 +12,6 @@ from agent.evidence.citations import NOT_FOUND
 from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.proof import span_in
-from agent.evidence.claims.shown_sums import as_it_stands
 from agent.evidence.claims.statements import (
     ITEM_MARK,
     LINKED,
@@ -22,6 +21,7 @@ from agent.evidence.claims.statements import (
     Statement,
     item_name,
 )
+from agent.evidence.claims.sums import as_it_stands
 from agent.evidence.figures import figures, same
 from agent.evidence.language import LONGEST, fold
 from agent.evidence.mentions import without_branch

@@ -1,46 +1,66 @@
 """Work out a sum that a judge names, exactly, and bounded in length and depth."""
 
-import ast
-import math
 import operator
 import re
 from calendar import monthrange
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import date
-from decimal import Decimal, InvalidOperation
-from itertools import combinations
+from decimal import Decimal
+from functools import lru_cache
 
+from agent.core.strings import has_any
 from agent.evidence.figures import Figure
 from agent.evidence.language import with_places
 from agent.evidence.units import is_ratio
-from agent.evidence.written import Date
 
 _LONGEST, _LONGEST_LIST, _DEEPEST, _HOUR, _DAY_SECONDS = 120, 600, 12, 60, 86400
-_WRITTEN = re.compile(r"[\d\s.+\-*/()]+")
-_DAYS = re.compile(r"(work)?days\(\s*(\d{4})-(\d\d?)-(\d\d?)\s*,\s*(\d{4})-(\d\d?)-(\d\d?)\s*\)")
-_ASSUMED = re.compile(r"~\s?(\d+(?:\.\d+)?)")
-_DAY = re.compile(r"(?<!\d)(\d{4})-(\d\d?)-(\d\d?)(?!\d)")
-_SHIFTED = re.compile(_DAY.pattern + r"((?:\s*[-+]\s*\d{1,4}\s*[dwmyb]\b)+)")
-_SHIFT = re.compile(r"([-+])\s*(\d+)\s*([dwmyb])")
-_FIRST_DAY, _LAST_DAY = date(1900, 1, 1).toordinal(), date(2199, 12, 31).toordinal()
-_CLOCK = re.compile(r"(?<![\d:])(\d\d?):(\d\d)(?![\d:])")
 _GROUPS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
-_SIGNS = str.maketrans({"×": "*", "÷": "/", "−": "-", "–": "-"})
-_OPERATIONS: dict[type[ast.operator], Callable[[Decimal, Decimal], Decimal]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-}
-
-
-_PRINTED = re.compile(r"print\(((?:[^()]|\([^()]*\))+)\)")
-_SIGN = re.compile(r"(?<=[\d)])\s*([-+*/])\s*")
-_WRITTEN_SIGNS = {"-": "−", "+": "+", "*": "×", "/": "÷"}
-_LONG_NUMBER = re.compile(r"(?<![\d.,])[1-9]\d{4,}(?![\d,])")
 _BETWEEN = re.compile(r"[;；、]|,(?!\d{3}(?!\d))(?![^()]*\))")
+_ASSUMED = re.compile(r"~\s?(\d+(?:\.\d+)?)")
+_TOKEN = re.compile(
+    r"\s*(?:(?P<day>\d{4}-\d\d?-\d\d?)(?!\d)|(?P<time>\d\d?:\d\d)(?![\d:])"
+    r"|(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[dwmyb]?)(?![\w.])|(?P<between>(?:work)?days)\b"
+    r"|(?P<sign>[-+*/(),]))"
+)
+_SIGNS = str.maketrans({"×": "*", "÷": "/", "−": "-", "–": "-"})
+_OPERATIONS: dict[str, Callable[[Decimal, Decimal], Decimal]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Worked:
+    """A sum worked out: what it gives, and what it is made of."""
+
+    formula: str
+    value: Decimal
+    parts: Sequence[Decimal]
+    """The values of all that it is put together from."""
+    numbers: Sequence[Decimal]
+    days: Sequence[date]
+    clocks: frozenset[int]
+    """Its times, in minutes: what it gives is one, or how long it takes."""
+    is_sum: bool
+    """Whether anything is worked out."""
+
+    @property
+    def terms(self) -> list[Decimal]:
+        """Return its numbers, and of its times hours and minutes."""
+        return [*self.numbers, *(Decimal(n) for t in self.clocks for n in divmod(t, _HOUR))]
+
+    @property
+    def day(self) -> date | None:
+        """Return the day that a sum with a day in it gives."""
+        return day_from(self.value) if self.days else None
+
+    def __str__(self) -> str:
+        """Return it with what it gives, as people write that."""
+        value = self.value
+        told = f"{round(value, 4).normalize():,f}"
+        if self.clocks and value >= 0 and value == int(value):
+            told = f"{int(value) // _HOUR}:{int(value) % _HOUR:02}"
+        return f"{self.formula} = {self.day or told}"
 
 
 def formulas_of(written: str) -> list[str]:
@@ -52,7 +72,7 @@ def formulas_of(written: str) -> list[str]:
     ['days(2026-03-01,2026-11-22)+1,200']
     """
     parts = _BETWEEN.split(written[:_LONGEST_LIST].replace("~", ""))
-    return [part.strip() for part in parts if part.strip()]
+    return list(dict.fromkeys(part.strip() for part in parts if part.strip()))
 
 
 def assumed_in(written: str) -> set[Decimal]:
@@ -60,118 +80,45 @@ def assumed_in(written: str) -> set[Decimal]:
     return set(map(Decimal, _ASSUMED.findall(_GROUPS.sub("", written[:_LONGEST_LIST]))))
 
 
-def value_of(formula: str) -> Decimal | None:
-    """Return the value of a sum of numbers with + - * / ( ) and days(a,b); else None.
+@lru_cache(1024)
+def worked(formula: str) -> Worked | None:
+    """Return a sum of numbers with + - * / ( ) and days(a,b), worked out; None where it is none.
 
-    A time, 6:24, counts its minutes; a day, 2026-11-06, all days before it: see `day_of`. Weeks,
-    months and years are added to a day as the calendar has them: 2026-01-31+1m is 2026-02-28. Of
-    working days, Monday to Friday, `+10b` adds ten; workdays(a,b) counts them, b but not a.
+    A time, 6:24, counts its minutes; a day, 2026-11-06, all days before it. Weeks, months and
+    years are added to a day as the calendar has them: 2026-01-31+1m is 2026-02-28. Of working
+    days, Monday to Friday, `+10b` adds ten; workdays(a,b) counts them, b but not a.
+
+    >>> str(worked("2026-11-06+30")), str(worked("5:00-3:30")), str(worked("2*1500"))
+    ('2026-11-06+30 = 2026-12-06', '5:00-3:30 = 1:30', '2*1500 = 3,000')
+    """
+    plain = _plain(formula)
+    if not plain or len(plain) > _LONGEST:
+        return None
+    try:
+        return _Reader(formula, plain).whole()
+    except (ValueError, ArithmeticError):
+        return None
+
+
+def value_of(formula: str) -> Decimal | None:
+    """Return the value of a sum; None where it is none.
 
     >>> value_of("(61-44)/44*100").quantize(Decimal("0.1"))
     Decimal('38.6')
     """
-    formula = _plain(formula)
-    if not formula or len(formula) > _LONGEST or "**" in formula:
-        return None
-    try:
-        formula = _in_numbers(formula)
-        if not _WRITTEN.fullmatch(formula):
-            return None
-        return _value(ast.parse(formula, mode="eval").body, _DEEPEST)
-    except (SyntaxError, ValueError, ArithmeticError, InvalidOperation, RecursionError):
-        return None
-
-
-def day_of(formula: str, value: Decimal) -> date | None:
-    """Return the day that a sum with a day in it gives; else None.
-
-    >>> day_of("2026-11-06+30", value_of("2026-11-06+30"))
-    datetime.date(2026, 12, 6)
-    """
-    return _day(value) if days_in(formula) else None
-
-
-def clocks_in(formula: str) -> set[int]:
-    """Return the times of a sum, in minutes: what it gives is one, or how long it takes."""
-    return {int(hour) * _HOUR + int(minute) for hour, minute in _CLOCK.findall(_plain(formula))}
-
-
-def told_value(formula: str, value: Decimal) -> str:
-    """Return what a sum gives as people write it.
-
-    >>> told_value("5:00-3:30", Decimal(90)), told_value("2*1500", Decimal(3000))
-    ('1:30', '3,000')
-    """
-    if day := day_of(formula, value):
-        return str(day)
-    if clocks_in(formula) and value >= 0 and value == int(value):
-        return f"{int(value) // _HOUR}:{int(value) % _HOUR:02}"
-    return f"{round(value, 4).normalize():,f}"
-
-
-def _day(value: Decimal) -> date | None:
-    is_one = _FIRST_DAY <= value <= _LAST_DAY and value == int(value)
-    return date.fromordinal(int(value)) if is_one else None
-
-
-def days_in(formula: str) -> list[tuple[int, int, int]]:
-    """Return the days of a sum that are terms of it, as year, month and day."""
-    found = _DAY.findall(_DAYS.sub("", _plain(formula)))
-    return [(int(year), int(month), int(day)) for year, month, day in found]
-
-
-def parts_of(formula: str) -> list[Decimal]:
-    """Return the values of a sum and of all that it is put together from."""
-    values, text = list[Decimal](), _plain(formula)
-    if (value := value_of(formula)) is None or _DAY.search(text):
-        return [] if value is None else [value]
-    text = _CLOCK.sub(_minutes, text)
-    for node in ast.walk(ast.parse(text, mode="eval")):
-        if isinstance(node, ast.BinOp):
-            with suppress(ValueError, ArithmeticError, InvalidOperation):
-                values.append(_value(node, _DEEPEST))
-    return values
+    found = worked(formula)
+    return found.value if found else None
 
 
 def terms_of(formula: str) -> list[Decimal]:
     """Return the numbers that a sum is made of; days have none."""
-    rest = _DAY.sub("", _DAYS.sub("", _plain(formula)))
-    return [Decimal(number) for number in _NUMBER.findall(rest)]
-
-
-def one_step(numbers: Iterable[Decimal]) -> set[Decimal]:
-    """Return the sums, differences, products and whole quotients of each two of some numbers."""
-    found = set[Decimal]()
-    for one, other in combinations({*numbers} - {Decimal(0)}, 2):
-        quotients = (one / other, other / one)
-        found |= {one + other, abs(one - other), one * other}
-        found |= {each for each in quotients if each == round(each, 2)}
-    return found
+    found = worked(formula)
+    return found.terms if found else []
 
 
 def is_sum(formula: str) -> bool:
     """Return whether anything is worked out."""
-    return bool(re.search(r"[-+*/]|days", _plain(formula)))
-
-
-def written_sum(program: str) -> str:
-    """Return a program that is one sum of numbers as people write it; else nothing.
-
-    >>> written_sum("print(82103 - 59600*0.5)")
-    '82,103 − 59,600 × 0.5'
-    """
-    if len(program) > 2 * _LONGEST:
-        return ""
-    bare = _PRINTED.fullmatch(program.strip())
-    text = (bare[1] if bare else program).strip()
-    if not is_sum(text) or value_of(text) is None or "=" in text:
-        return ""
-    return _SIGN.sub(lambda match: f" {_WRITTEN_SIGNS[match[1]]} ", grouped(text))
-
-
-def grouped(text: str) -> str:
-    """Return a text with commas between the thousands of numbers of five digits and more."""
-    return _LONG_NUMBER.sub(lambda match: f"{int(match[0]):,}", text)
+    return has_any(_plain(formula), "+-*/") or "days" in formula
 
 
 def _plain(formula: str) -> str:
@@ -179,23 +126,113 @@ def _plain(formula: str) -> str:
     return _GROUPS.sub("", text).replace("%", "").strip()
 
 
-def _in_numbers(formula: str) -> str:
-    formula = _SHIFTED.sub(_shifted, _DAYS.sub(_days, formula))
-    return _CLOCK.sub(_minutes, _DAY.sub(_ordinal, formula))
+class _Reader:
+    """Read a sum from left to right, working it out."""
+
+    def __init__(self, formula: str, plain: str) -> None:
+        self._formula, self._tokens, at = formula, list[re.Match[str]](), 0
+        while at < len(plain):
+            token = _TOKEN.match(plain, at)
+            if token is None:
+                raise ValueError(plain)
+            self._tokens.append(token)
+            at = token.end()
+        self._at = 0
+        self._parts, self._numbers = list[Decimal](), list[Decimal]()
+        self._days, self._clocks = list[date](), set[int]()
+        self._is_sum = False
+
+    def whole(self) -> Worked:
+        value = self._sum(_DEEPEST)
+        if self._at < len(self._tokens):
+            raise ValueError(self._formula)
+        parts = [value] if self._days else [*self._parts, value]
+        return Worked(self._formula, value, parts, self._numbers, self._days,
+                      frozenset(self._clocks), self._is_sum)  # fmt: skip
+
+    def _next(self) -> re.Match[str]:
+        if self._at >= len(self._tokens):
+            raise ValueError(self._formula)
+        self._at += 1
+        return self._tokens[self._at - 1]
+
+    def _sign(self, among: str) -> str:
+        """Return the next sign and go behind it, if it is one of some."""
+        token = self._tokens[self._at] if self._at < len(self._tokens) else None
+        sign = token["sign"] if token else ""
+        if not sign or sign not in among:
+            return ""
+        self._at += 1
+        return sign
+
+    def _sum(self, depth: int) -> Decimal:
+        value = self._product(depth)
+        while sign := self._sign("+-"):
+            token = self._tokens[self._at] if self._at < len(self._tokens) else None
+            if token and token["unit"]:
+                self._numbers.append(Decimal(self._next()["number"]))
+                value, self._is_sum = _shifted(value, sign + token["number"], token["unit"]), True
+            else:
+                value = self._worked(sign, value, self._product(depth))
+        return value
+
+    def _product(self, depth: int) -> Decimal:
+        value = self._term(depth)
+        while sign := self._sign("*/"):
+            value = self._worked(sign, value, self._term(depth))
+        return value
+
+    def _worked(self, sign: str, left: Decimal, right: Decimal) -> Decimal:
+        self._is_sum = True
+        self._parts.append(_OPERATIONS[sign](left, right))
+        return self._parts[-1]
+
+    def _term(self, depth: int) -> Decimal:
+        token = self._next()
+        if depth == 0 or token["unit"]:
+            raise ValueError(self._formula)
+        if token["day"]:
+            self._days.append(_date(token["day"]))
+            return Decimal(self._days[-1].toordinal())
+        if token["time"]:
+            hour, _, minute = token["time"].partition(":")
+            self._clocks.add(int(hour) * _HOUR + int(minute))
+            return Decimal(int(hour) * _HOUR + int(minute))
+        if token["number"]:
+            self._numbers.append(Decimal(token["number"]))
+            return self._numbers[-1]
+        if token["between"]:
+            return self._between(token["between"])
+        if token["sign"] == "-":
+            return -self._term(depth - 1)
+        value = self._sum(depth - 1) if token["sign"] == "(" else None
+        if value is None or not self._sign(")"):
+            raise ValueError(self._formula)
+        return value
+
+    def _between(self, kind: str) -> Decimal:
+        begun, first, comma, last, closed = (self._next() for _ in range(5))
+        if (begun["sign"], comma["sign"], closed["sign"]) != ("(", ",", ")"):
+            raise ValueError(self._formula)
+        self._is_sum = True
+        one, other = _date(first["day"]), _date(last["day"])
+        is_working = kind == "workdays" and one <= other
+        return Decimal(working_days(one, other) if is_working else (other - one).days)
 
 
-def _ordinal(match: re.Match[str]) -> str:
-    return f"({date(*map(int, match.groups())).toordinal()})"
+def _date(written: str | None) -> date:
+    year, month, day = map(int, (written or "").split("-"))
+    return date(year, month, day)
 
 
-def _shifted(match: re.Match[str]) -> str:
-    day = date(*map(int, match.groups()[:3]))
-    for sign, count, unit in _SHIFT.findall(match[4]):
-        day = _shift(day, int(sign + count), unit)
-    return f"({day.toordinal()})"
-
-
+_FIRST_DAY, _LAST_DAY = date(1900, 1, 1).toordinal(), date(2199, 12, 31).toordinal()
 _DAYS_OF, _MONTHS_OF, _WORKING, _SATURDAY = {"d": 1, "w": 7}, {"m": 1, "y": 12}, 5, 6
+
+
+def day_from(value: Decimal) -> date | None:
+    """Return the day that a sum of days gives; None where it is no day of our times."""
+    is_one = _FIRST_DAY <= value <= _LAST_DAY and value == int(value)
+    return date.fromordinal(int(value)) if is_one else None
 
 
 def working_days(first: date, last: date) -> int:
@@ -221,7 +258,13 @@ def _work_on(day: date, count: int) -> date:
     return date.fromordinal(number)
 
 
-def _shift(day: date, count: int, unit: str) -> date:
+def _shifted(value: Decimal, count: str, unit: str) -> Decimal:
+    if (day := day_from(value)) is None:
+        raise ValueError(f"{value} is no day")
+    return Decimal(shift(day, int(count), unit).toordinal())
+
+
+def shift(day: date, count: int, unit: str) -> date:
     """Return the day so many days, weeks, months or years later; a month's last day at most."""
     if unit == "b":
         return _work_on(day, count)
@@ -231,39 +274,22 @@ def _shift(day: date, count: int, unit: str) -> date:
     return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
 
 
-def _days(match: re.Match[str]) -> str:
-    first, last = (date(*map(int, match.groups()[i : i + 3])) for i in (1, 4))
-    if match[1] and first <= last:
-        return f"({working_days(first, last)})"
-    return f"({(last - first).days})"
-
-
-def _minutes(match: re.Match[str]) -> str:
-    return f"({int(match[1]) * _HOUR + int(match[2])})"
-
-
-def _value(node: ast.AST, depth: int) -> Decimal:
-    if depth == 0:
-        raise ValueError("too deep")
-    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
-        return Decimal(str(node.value))
-    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
-        left, right = _value(node.left, depth - 1), _value(node.right, depth - 1)
-        return _OPERATIONS[type(node.op)](left, right)
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return -_value(node.operand, depth - 1)
-    raise ValueError(type(node).__name__)
-
-
 _PLAIN_TERMS = frozenset(
     map(Decimal, [*range(13), 24, 30, 52, 60, 100, 365, 1000, 3600, 10000])
 ) | {Decimal("0.5")}
 """What units have of each other, and small counts."""
-_PERCENT = Decimal(100)
-_FACTORS = tuple(map(Decimal, (1, 60, 100, 3600, 10**3, 10**4, 10**6, 10**8, 10**9)))
-_EXACT, _HEDGED = Decimal("0.012"), Decimal("0.05")
-_ABOUT = re.compile(r"about|around|nearly|almost|roughly|约|近|多|余|左右|≈", re.IGNORECASE)
-_BEFORE = 14
+_GREAT = tuple(map(Decimal, (1000, 3600, 10**4, 10**6, 10**8, 10**9)))
+
+
+def is_plain(term: Decimal) -> bool:
+    """Return whether a term needs no source: what units have of each other, a small count."""
+    return term in _PLAIN_TERMS or is_ratio(term)
+
+
+def forms_of(term: Decimal) -> list[Decimal]:
+    """Return the numbers that a term may be written for: of 2,360 also 2.36, of 1.15 also 15 %."""
+    scaled = [form for factor in _GREAT for form in (term / factor, term * factor)]
+    return [term, term * 100, abs(term - 1) * 100, *scaled]
 
 
 def values_of(found: Iterable[Figure]) -> set[Decimal]:
@@ -281,212 +307,27 @@ def values_of(found: Iterable[Figure]) -> set[Decimal]:
     return values
 
 
-def shares_of(found: Iterable[Figure]) -> set[Decimal]:
-    """Return the halves of some figures, and what their percentages take of them and leave."""
-    plain = [f for f in found if f.date is None and f.clock is None]
-    percents = [f.value / _PERCENT for f in plain if f.kind == "percent"][:_MOST_PERCENTS]
-    parts = {Decimal("0.5"), *percents, *(1 - share for share in percents)}
-    values = {f.value for f in plain if f.kind != "percent"}
-    return {value * part for value in values for part in parts}
+_PRINTED = re.compile(r"print\(((?:[^()]|\([^()]*\))+)\)")
+_SIGN = re.compile(r"(?<=[\d)])\s*([-+*/])\s*")
+_WRITTEN_SIGNS = {"-": "−", "+": "+", "*": "×", "/": "÷"}
+_LONG_NUMBER = re.compile(r"(?<![\d.,])[1-9]\d{4,}(?![\d,])")
 
 
-_MOST_PERCENTS = 4
-_CALENDAR = {"month": "m", "year": "y"}
+def written_sum(program: str) -> str:
+    """Return a program that is one sum of numbers as people write it; else nothing.
 
-
-def spans_of(figure: Figure, days: Iterable[tuple[int, int, int]]) -> set[Decimal]:
-    """Return how many days a figure's months or years are from some days on, and back."""
-    unit, count, spans = _CALENDAR.get(figure.kind or ""), figure.value, set[Decimal]()
-    if not unit or count != int(count):
-        return spans
-    for day in (date(*parts) for parts in days):
-        for signed in (int(count), -int(count)):
-            with suppress(ValueError, OverflowError):
-                other = _shift(day, signed, unit)
-                spans.add(Decimal(abs(other.toordinal() - day.toordinal())))
-    return spans
-
-
-def forms_of(term: Decimal) -> list[Decimal]:
-    """Return the numbers that a term may be written for: of 2,360 also 2.36, of 1.15 also 15 %."""
-    great = [factor for factor in _FACTORS if factor >= 1000]
-    scaled = [form for factor in great for form in (term / factor, term * factor)]
-    return [term, term * 100, abs(term - 1) * 100, *scaled]
-
-
-def is_term(figure: Figure, formulas: Sequence[str]) -> bool:
-    """Return whether a figure is what sums are made of; of a time hour and minutes are no terms."""
-    days = [day for formula in formulas for day in days_in(formula)]
-    if figure.date:
-        return is_one_of(figure.date, days)
-    clocks = {minutes for formula in formulas for minutes in clocks_in(formula)}
-    if clocks.intersection(figure.clocks):
-        return True
-    terms = {term for one in formulas for term in terms_of(_CLOCK.sub("", _plain(one)))}
-    if figure.clock is not None:
-        return not terms.isdisjoint({Decimal(figure.clock), Decimal(figure.clock) / _HOUR})
-    if clocks and figure.kind == _LENGTH:
-        return bool({abs(figure.amount) / _HOUR} & {*clocks, *terms})
-    if not figure.kind and figure.value * _HOUR in clocks:
-        return True
-    values = values_of([figure]) | spans_of(figure, days)
-    if figure.kind == _LENGTH:
-        # 2 h 25 min is no term of 25 + 100.
-        parts = {*divmod(abs(figure.amount) / _HOUR, _HOUR)} - {Decimal(0)}
-        values = {value for value in values if value not in parts or parts <= terms}
-    if figure.kind == "percent":
-        # 45 % is 0.45, or what is left of 1 or of 0.55.
-        terms |= {form for term in terms for form in (term * 100, abs(term - 1) * 100)}
-    return not terms.isdisjoint(values)
-
-
-def gives(formula: str, found: Iterable[Figure]) -> str:
-    """Return whether a sum of times certainly gives a "length" or a "time"; else nothing.
-
-    Some figures tell which of its terms are times, and which are lengths.
+    >>> written_sum("print(82103 - 59600*0.5)")
+    '82,103 − 59,600 × 0.5'
     """
-    told, terms = [*found], clocks_in(formula)
-    times = terms & {minutes for figure in told for minutes in figure.clocks}
-    lengths = terms & {int(abs(f.amount) / _HOUR) for f in told if f.kind == _LENGTH}
-    if times & lengths or times | lengths < terms:
+    if len(program) > 2 * _LONGEST:
         return ""
-    if not times or (len(times) == _BOTH_ENDS and "+" not in formula):
-        return _A_LENGTH
-    return _A_TIME if len(times) == 1 else ""
-
-
-_A_LENGTH, _A_TIME = "length", "time"
-_BOTH_ENDS = 2
-
-
-def minutes_between(found: Iterable[Figure]) -> set[Decimal]:
-    """Return how many minutes lie between each two times of day."""
-    clocks = {figure.clock for figure in found if figure.clock is not None}
-    return {Decimal(abs(one - other)) for one, other in combinations(clocks, 2)}
-
-
-def may_result(figure: Figure, formulas: Iterable[str]) -> bool:
-    """Return whether sums may give a figure: between two times lies no temperature."""
-    return not any(map(clocks_in, formulas)) or figure.kind in (None, "", _LENGTH)
-
-
-_LENGTH = "second"
-
-
-def is_plain(term: Decimal) -> bool:
-    """Return whether a term needs no source: what units have of each other, a small count."""
-    return term in _PLAIN_TERMS or is_ratio(term)
-
-
-def tells(figure: Figure, result: Decimal, text: str) -> bool:
-    """Return whether a figure is the result, rounded as it is written, in whatever unit."""
-    if figure.date:
-        return result in figure.date or _is_day(figure.date, result)
-    if figure.clock is not None:
-        return result in (Decimal(figure.clock), Decimal(figure.clock) / _HOUR)
-    if figure.kind in (None, "person") and figure.value == math.ceil(result) > _A_FEW:
-        # 215 people need 22 boats of ten.
-        return True
-    near = text[max(0, figure.start - _BEFORE) : figure.end + _BEFORE]
-    share = _HEDGED if _ABOUT.search(near) else _EXACT
-    and_more = _AND_MORE.search(text, figure.start, figure.end + _BEHIND)
-    return any(
-        (abs(said - value) <= _half_step(said, value * share)
-         and not (share == _EXACT and _are_counts(said, value) and said != value))
-        or (and_more and said <= value < said + _last_place(said))
-        for value in _told_as(figure, abs(result))
-        for said in (abs(figure.bare), abs(figure.value))
-    )  # fmt: skip
-
-
-_AND_MORE, _BEHIND = re.compile(r"[\d一二三四五六七八九十百千万]\s?[多余几]"), 2
-"""20 多: from twenty up to thirty."""
-
-
-def _told_as(figure: Figure, result: Decimal) -> Iterator[Decimal]:
-    """Yield the numbers as which a result may be told in a figure's unit.
-
-    Only what has a unit is a hundredth of it, or of sixty: ★4.4 is not 440.
-    """
-    for factor in _FACTORS:
-        if factor in (60, 3600) and figure.kind != _LENGTH:
-            continue
-        yield result * factor
-        if figure.kind or abs(figure.bare) < 1 or factor != _PERCENT:
-            yield result / factor
-
-
-_A_FEW = 2
-
-
-def _are_counts(said: Decimal, value: Decimal) -> bool:
-    """Return whether both are whole, and what is told is not rounded: 215 is not 214."""
-    return said % 10 != 0 and said % 1 == 0 and value % 1 == 0
-
-
-def _is_day(told: Date, result: Decimal) -> bool:
-    day = _day(result)
-    return day is not None and is_one_of(told, [(day.year, day.month, day.day)])
-
-
-def is_one_of(told: Date, days: Iterable[tuple[int, int, int]]) -> bool:
-    """Return whether a date, as far as it is told, is one of some days."""
-    return any(
-        all(part in (None, other) for part, other in zip(told, day, strict=True)) for day in days
-    )
-
-
-def _half_step(said: Decimal, share: Decimal) -> Decimal:
-    """Return how far a number may be from what it rounds, given a share of that: half a unit.
-
-    Of a number that ends in zeros, or was cut where it was to be rounded, it is that share, as far
-    as its last digit goes.
-    """
-    return max(_last_place(said, zeros=True) / 2, min(_last_place(said), share))
-
-
-def _last_place(said: Decimal, *, zeros: bool = False) -> Decimal:
-    """Return one of the last digit of a number that is not zero; with `zeros`, of the last one."""
-    number = said if zeros else said.normalize()
-    return Decimal(1).scaleb(number.adjusted() - len(number.as_tuple().digits) + 1)
-
-
-_TOKEN = re.compile(r"\d+(?:[.,]\d+)*")
-_MOST_APART, _MOST_PLACES, _ROUNDED = 8, 2, Decimal("0.005")
-
-
-def rewritten(figure: Figure, number: Decimal) -> str:
-    """Return a figure's words with another number in them, grouped and as exact as it is written.
-
-    Empty where that is no plain number in digits.
-    """
-    tokens = _TOKEN.findall(figure.text)
-    if len(tokens) != 1 or figure.date or number < 0 or figure.value <= 0:
+    bare = _PRINTED.fullmatch(program.strip())
+    text = (bare[1] if bare else program).strip()
+    if not is_sum(text) or value_of(text) is None or "=" in text:
         return ""
-    [token] = tokens
-    for group, mark in ((",", "."), (".", ",")):
-        whole, _, rest = token.replace(group, "").partition(mark)
-        if mark not in rest and Decimal(f"{whole}.{rest or 0}") == figure.value:
-            places = next((p for p in range(len(rest), _MOST_PLACES)
-                           if abs(round(number, p) - number) <= number * _ROUNDED),
-                          max(len(rest), _MOST_PLACES))  # fmt: skip
-            written = f"{number:{',' * (group in token)}.{places}f}"
-            written = written.translate(str.maketrans(",.", group + mark))
-            return figure.text.replace(token, written)
-    return ""
+    return _SIGN.sub(lambda match: f" {_WRITTEN_SIGNS[match[1]]} ", grouped(text))
 
 
-def right_result(figure: Figure, result: Decimal, *, is_length: bool = False) -> str:
-    """Return a wrong result of a sum as it should read, in the unit in which it is written.
-
-    Empty where it may be in another unit; of times, a result is in minutes.
-    """
-    if is_length:
-        forms = [result * _HOUR / figure.scale] if figure.kind == _LENGTH else []
-    else:
-        forms = [result, result / (figure.scale / figure.factor)]
-        forms += [result * _PERCENT] if figure.kind == "percent" else []
-    said = figure.value
-    near = (form for form in forms if said / _MOST_APART < form < said * _MOST_APART)
-    best = min(near, key=lambda form: max(form / said, said / form), default=None)
-    return rewritten(figure, best) if best is not None else ""
+def grouped(text: str) -> str:
+    """Return a text with commas between the thousands of numbers of five digits and more."""
+    return _LONG_NUMBER.sub(lambda match: f"{int(match[0]):,}", text)

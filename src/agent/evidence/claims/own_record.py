@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 
 from agent.core.strings import letters_of, split_at
-from agent.evidence.claims.formulas import rewritten
 from agent.evidence.claims.passages import KNOWN, Evidence
 from agent.evidence.claims.statements import Statement
+from agent.evidence.claims.sums import rewritten
 from agent.evidence.figures import Figure, figures, same
 from agent.evidence.hours import DAY_MINUTES, Opening, yearly_hours
 from agent.evidence.language import fold

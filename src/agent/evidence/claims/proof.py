@@ -3,58 +3,33 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from decimal import Decimal
 from itertools import product
 
 from agent.core.strings import letters_of, split_at
 from agent.evidence.citations import NOT_FOUND
 from agent.evidence.claims.citing import MOST_BEHIND, cite_of, cite_of_its_place, sources_named
-from agent.evidence.claims.formulas import (
-    assumed_in,
-    clocks_in,
-    day_of,
-    forms_of,
-    gives,
-    is_plain,
-    is_sum,
-    is_term,
-    minutes_between,
-    one_step,
-    parts_of,
-    rewritten,
-    right_result,
-    tells,
-    terms_of,
-    told_value,
-    values_of,
-)
 from agent.evidence.claims.judging import Ruling, without_citation_numbers
 from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome, WrongFigure
 from agent.evidence.claims.own_record import otherwise, plan_has, plan_times, right_figures
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
-from agent.evidence.claims.shown_sums import (
-    Chain,
-    KnownFigures,
-    invented_term,
-    is_certain,
-    is_right_day,
-    is_told,
-    named_sums,
-    results_in,
+from agent.evidence.claims.statements import NAMING, Statement, must_stand, states
+from agent.evidence.claims.sums import (
+    MOST_FIGURES,
+    Lent,
+    computed,
+    rewritten,
     right_results,
-    shown_results,
-    sums_set_right,
-    told_as_results,
-    values_of_rulings,
-    wrong_days,
+    says,
+    stands,
+    worked_by,
+    wrong_sums,
 )
-from agent.evidence.claims.statements import NAMING, Key, Statement, must_stand, states
-from agent.evidence.claims.totals import outdated_totals, wrong_totals
+from agent.evidence.claims.weekdays import is_right_day, wrong_days
 from agent.evidence.figures import Figure, distinct, figures, same
 from agent.evidence.language import fold
 from agent.evidence.mentions import mentioned
 
-_MOST_FIGURES, _MOST_SOUND, _LONG_SPAN = 40, 400, 8
+_MOST_SOUND, _LONG_SPAN = 400, 8
 
 
 def proved(
@@ -72,11 +47,11 @@ def proved(
     """
     outcomes = [Outcome("unchecked")] * len(statements)
     own = (statements[at] for at, ruling in rulings.items() if _letter(ruling) == "o")
-    known = KnownFigures(
-        distinct(f for one in own for f in figures(one.said)[:_MOST_FIGURES])[:_MOST_SOUND],
-        shown_results([*statements, *among]),
-        values_of_rulings(rulings.values(), evidence),
-        sound,
+    shown = (f for one in [*statements, *among] for f in right_results(one.plain))
+    known = Lent(
+        distinct(f for one in own for f in figures(one.said)[:MOST_FIGURES])[:_MOST_SOUND],
+        worked_by((ruling.calc for ruling in rulings.values()), evidence),
+        distinct([*sound, *shown])[:_MOST_SOUND],
     )
     for _ in range(2):
         for place, statement in enumerate(statements):
@@ -84,7 +59,7 @@ def proved(
                 continue
             outcomes[place] = outcome = _proved(statement, rulings[place], evidence, known)
             if outcome.verdict in ("supported", "computed"):
-                told = figures(statement.said)[:_MOST_FIGURES]
+                told = figures(statement.said)[:MOST_FIGURES]
                 known.sound = distinct([*known.sound, *told])[:_MOST_SOUND]
     by_record = (
         _by_record(statement, evidence) or outcome
@@ -92,9 +67,8 @@ def proved(
         else _with_own_record(statement, outcome, evidence)
         for statement, outcome in zip(statements, outcomes, strict=True)
     )
-    chain = Chain(values_of(known.shown), totals=wrong_totals(among or statements))
     outcomes = [
-        _with_shown_sums(statement, outcome, evidence, chain)
+        _with_exact(statement, outcome, evidence, known)
         for statement, outcome in zip(statements, by_record, strict=True)
     ]
     wrong = [*wrong, *wrong_figures(outcomes, evidence)]
@@ -189,36 +163,19 @@ def _by_record(statement: Statement, evidence: Evidence) -> Outcome | None:
     return Outcome("contradicted", spans, (passage,), found[0][1], right=right)
 
 
-def _with_shown_sums(
-    statement: Statement, outcome: Outcome, evidence: Evidence, chain: Chain
-) -> Outcome:
+def _with_exact(statement: Statement, outcome: Outcome, evidence: Evidence, lent: Lent) -> Outcome:
     """Return an outcome with what shown sums and weekdays should be that are told wrongly."""
-    sums = sums_set_right(statement.plain, evidence, chain)
-    total = None if outcome.verdict == "computed" else chain.totals.get(statement.start)
-    if total and not evidence.has(total[0]) and (told := rewritten(*total)):
-        sums.append((total[0].text, told, total[1]))
-    pairs = [(wrong, better) for wrong, better, _ in sums]
+    sums = wrong_sums(statement.plain, evidence, lent)
+    pairs = [(told.text, better) for told, _, better in sums]
     pairs += wrong_days(statement.plain, evidence)
     right = tuple(pair for pair in pairs if pair[1])
     if outcome.fails:
         accused = (pair for pair in right if any(pair[0] in span for span in outcome.spans)
                    and pair not in outcome.right)  # fmt: skip
         return replace(outcome, right=(*outcome.right, *accused))
-    value, spans = f"{sums[0][2].normalize():,f}" if sums else "", tuple(one for one, _ in pairs)
+    value, spans = str(sums[0][1]) if sums else "", tuple(one for one, _ in pairs)
     again = Outcome("missing", spans, outcome.passages, value=value, right=right)
     return again if pairs else outcome
-
-
-def of_outdated_totals(
-    before: Iterable[Statement], after: Iterable[Statement]
-) -> dict[Key, Outcome]:
-    """Return the outcomes of totals whose rows a revision has changed, but not them."""
-    found = dict[Key, Outcome]()
-    for key, (told, whole) in outdated_totals(before, after).items():
-        right = tuple((told.text, better) for better in [rewritten(told, whole)] if better)
-        value = f"{whole.normalize():,f}"
-        found[key] = Outcome("missing", (told.text,), value=value, right=right)
-    return found
 
 
 def _with_own_record(statement: Statement, outcome: Outcome, evidence: Evidence) -> Outcome:
@@ -263,7 +220,7 @@ def _proved(
     statement: Statement,
     ruling: Ruling,
     evidence: Evidence,
-    known: KnownFigures,
+    known: Lent,
 ) -> Outcome:
     named = (evidence.by_name.get(name.strip("[] ")) for name in ruling.p)
     passages = tuple(passage for passage in named if passage)
@@ -271,13 +228,7 @@ def _proved(
     if letter == "o":
         return Outcome("own")
     if letter == "c":
-        summed = _computed(statement, ruling, passages, evidence, known)
-        assumed = assumed_in(ruling.calc)
-        if invented := invented_term(statement, passages, evidence, known, assumed):
-            # What was shown to be no result is accused beside it, with what the sum gives.
-            also = summed if summed.value else Outcome("missing", passages=passages)
-            return replace(also, spans=tuple(dict.fromkeys((invented, *also.spans))))
-        return summed
+        return computed(statement, ruling.calc, passages, evidence, known)
     if letter == "s":
         return _supported(statement, passages, evidence, known.sound)
     spans = tuple(span for words in ruling.bad if (span := span_in(words, statement.plain)))
@@ -325,37 +276,18 @@ def _supported(
 ) -> Outcome:
     """Return a statement as supported where its figures stand, with the sources that bear it."""
     known = [*(f for p in passages for f in p.figures), *evidence.question_figures, *sound]
-    stated = distinct(figures(statement.plain))[:_MOST_FIGURES]
+    stated = distinct(figures(statement.plain))[:MOST_FIGURES]
     own = plan_times(statement, evidence)
     unproved = tuple(
         figure.text
         for figure in stated
         if must_stand(figure, statement.plain)
-        and not (figure in own or _stands(figure, known, evidence))
+        and not (figure in own or stands(figure, known, evidence))
     )
     if unproved:
         cite = cite_of_its_place(statement, passages, evidence)
         return Outcome("unchecked", passages=passages, cite=cite, unproved=unproved)
     return Outcome("supported", passages=passages, cite=cite_of(statement, passages, evidence))
-
-
-def _stands(figure: Figure, known: Iterable[Figure], evidence: Evidence) -> bool:
-    """Return whether a figure is known or stands in any passage."""
-    return any(_says(other, figure) for other in known) or evidence.has(figure)
-
-
-_HOURS, _HOUR = 24, 60
-
-
-def _says(other: Figure, figure: Figure) -> bool:
-    """Return whether one figure says another.
-
-    A word may tell the sign of a share or of money, and that a number is an hour.
-    """
-    if figure.kind == other.kind and (figure.kind == "percent" or figure.is_money):
-        return same(figure, other) or abs(figure.amount) == abs(other.amount)
-    is_hour = not figure.kind and figure.clock is None and figure.value <= _HOURS
-    return same(figure, other) or (is_hour and figure.value % _HOURS * _HOUR in other.clocks)
 
 
 def _contradicted(
@@ -436,155 +368,8 @@ def is_sound_fix(
     allowed = " ".join([statement.said, *(passage.text for passage in passages)])
     have = [*figures(f"{allowed} {worked_out}"), *right_results(words)]
     stated = (figure for figure in figures(words) if states(figure, words))
-    if any(not any(_says(other, one) for other in have) for one in stated):
+    if any(not any(says(other, one) for other in have) for one in stated):
         return False
     folded = fold(allowed)
     strange = (name for name in names_in(words) if name not in folded)
     return len(words) <= 2 * len(statement.plain) + _LONGER and not any(strange)
-
-
-def _computed(
-    statement: Statement,
-    ruling: Ruling,
-    passages: tuple[Passage, ...],
-    evidence: Evidence,
-    known: KnownFigures,
-) -> Outcome:
-    """Return a sum as computed where its terms are known and its value is told.
-
-    It is missing only where one figure alone, neither a term nor known, could be the result.
-    """
-    stand = [*(f for p in passages for f in p.figures), *evidence.question_figures, *known.sound]
-    own = distinct(figures(statement.plain))[:_MOST_FIGURES]
-    sums = named_sums(ruling.calc, stand, [*own, *figures(statement.said)], evidence)
-    if not any(map(is_sum, sums.results)):
-        return Outcome("unchecked", passages=passages)
-    results, formulas = sums.results, [*sums.results]
-    terms = [term for formula in formulas for term in terms_of(formula)]
-    rest = told_as_results(own, formulas, statement.plain)
-    tellers = told_as_results(own, formulas, statement.plain, small=True)
-    unshown = [f for f in rest if any(tells(f, v, statement.plain) for v in sums.unshown)]
-    rest = [figure for figure in rest if figure not in unshown]
-    untold = {
-        f"{formula} = {told_value(formula, result)}": result
-        for formula, result in results.items()
-        if not is_told(result, tellers, statement.plain)
-        # What a sum gives may be told as a term of the next one.
-        and not (result in terms and result in values_of(own))
-        and not any(f.clock == result and is_term(f, [*results]) for f in own)
-    }
-    # Of a range, one end may be right; so may what a chain goes through.
-    parts = [part for formula in formulas for part in parts_of(formula)]
-    is_right = not rest or not untold
-    rest = [f for f in rest if not any(tells(f, part, statement.plain) for part in parts)]
-    others = [f for f in rest if not _stands(f, [*stand, *known.shown], evidence)]
-    if is_right and not unshown and (sums.is_whole or not others):
-        values = {*terms, *parts, *values_of(f for f in own if f not in others)}
-        return _beside_a_right_sum(others, values, statement, passages, formulas)
-    if is_right or not sums.is_whole:
-        # A figure may be what a sum gives that cannot be read.
-        return Outcome("unchecked", passages=passages)
-    strange = _in_place_of_a_result(rest, statement, passages, evidence, known)
-    if not strange:
-        # The end of a chain stands behind its last "=", not at once.
-        sums_end = max(map(statement.plain.rfind, "=＝≈"))
-        strange = [figure for figure in others if figure.start > sums_end]
-    if not strange and all(is_plain(n) or {*forms_of(n)} & values_of(own) for n in terms):
-        # Whoever tells each term tells the result, too.
-        strange = rest
-    return _not_the_result(strange, untold, statement, [*stand, *own], passages)
-
-
-def _not_the_result(
-    strange: Sequence[Figure],
-    untold: Mapping[str, Decimal],
-    statement: Statement,
-    told: Iterable[Figure],
-    passages: tuple[Passage, ...],
-) -> Outcome:
-    """Return a sum as missing where one figure alone stands in its result's place.
-
-    Of several sums as many may. What is right is told only where that is certain: `told` tells
-    what the terms of a sum are.
-    """
-    is_day, known = all(day_of(one, result) for one, result in untold.items()), [*told]
-    given = {gives(one, known) if clocks_in(one) else "length" for one in untold}
-    strange = [f for f in strange if given == {"length" if f.clock is None else "time"}]
-    if len(strange) not in (1, len(untold)) or any(
-        is_day != bool(figure.date) for figure in strange
-    ):
-        return Outcome("unchecked", passages=passages)
-    figure = strange[0]
-    result, written = next(iter(untold.values())), "; ".join(untold)
-    is_sure = len(untold) == 1 and is_certain(figure, result, statement.plain, written, known)
-    right = right_result(figure, result, is_length=bool(clocks_in(written))) if is_sure else ""
-    return Outcome("missing", tuple(one.text for one in strange), passages, value=written,
-                   right=((figure.text, right),) if right else ())  # fmt: skip
-
-
-def _beside_a_right_sum(
-    own: Sequence[Figure],
-    known: Iterable[Decimal],
-    statement: Statement,
-    passages: tuple[Passage, ...],
-    formulas: Iterable[str],
-) -> Outcome:
-    """Return a sum as computed unless a figure that stands nowhere is no term and no part of it.
-
-    `own` are those that are neither; one more step with the `known` numbers may give it. Beside a
-    sum of times, a length is a reserve of the writer's: nothing is said of it.
-    """
-    shown = results_in(statement.plain)
-    steps = one_step(known) | minutes_between(figures(statement.plain))
-    strange = [
-        figure
-        for figure in own
-        if figure.text not in shown
-        and not (figure.date or figure.clock is not None)
-        and must_stand(figure, statement.plain)
-        and steps.isdisjoint(values_of([figure]))
-    ]
-    if not strange:
-        return Outcome("computed", passages=passages)
-    if any(map(clocks_in, formulas)) and all(figure.kind == "second" for figure in strange):
-        return Outcome("unchecked", passages=passages)
-    return Outcome("missing", tuple(figure.text for figure in strange), passages)
-
-
-def _in_place_of_a_result(
-    rest: Sequence[Figure],
-    statement: Statement,
-    passages: Iterable[Passage],
-    evidence: Evidence,
-    known: KnownFigures,
-) -> list[Figure]:
-    """Return the figures that can only be results: of those behind "=", where one is, else of all.
-
-    What a source that decides has of the same thing is its own figure: 36 CPU there, not 36 GB.
-    Elsewhere the number may stand for anything.
-    """
-    sources = {KNOWN, *statement.cited, *(passage.source for passage in passages)}
-    near = [passage for passage in evidence.passages if passage.source in sources]
-    lent = [*evidence.question_figures, *known.sound, *known.shown]
-    results = results_in(statement.plain)
-    return [
-        figure
-        for figure in rest
-        if (figure.text in results or not results)
-        and not any(_says(other, figure) for other in lent)
-        and not any(_has_as_it_is(passage, figure, statement.plain) for passage in near)
-    ]
-
-
-_WORD_BEHIND = re.compile(r"\s?([^\W\d_]+)")
-
-
-def _has_as_it_is(passage: Passage, figure: Figure, text: str) -> bool:
-    """Return whether a passage has a figure in its unit, or before the same word."""
-    word = _WORD_BEHIND.match(text, figure.end)
-    for other in figures(passage.text):
-        if _says(other, figure) and figure.kind in (other.kind, None, ""):
-            behind = _WORD_BEHIND.match(passage.text, other.end)
-            if figure.kind or not (word and behind) or fold(word[1]) == fold(behind[1]):
-                return True
-    return False

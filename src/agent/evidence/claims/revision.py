@@ -21,7 +21,6 @@ from agent.evidence.claims.judging import with_citations
 from agent.evidence.claims.outcomes import Outcome, WrongFigure
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.rewording import deciding_passages, exchanged
-from agent.evidence.claims.shown_sums import wrong_days
 from agent.evidence.claims.statements import (
     ITEM,
     MARKED,
@@ -32,6 +31,7 @@ from agent.evidence.claims.statements import (
     Statement,
     sections,
 )
+from agent.evidence.claims.weekdays import wrong_days
 from agent.evidence.figures import figures, is_one_day
 from agent.evidence.written import Date
 
