@@ -1,13 +1,13 @@
 """Read a request: its tags, and the records and sources listed between them."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agent.evidence.citations import ID, MARKER
+from agent.evidence.citations import ID, MARKER, marked_stretches
 from agent.sample.model.request import ModelTurn
 from agent.texts import Language, detect_language
 
-_MARKED = re.compile(rf"^\s*{MARKER.pattern}\s*(.+?)\s*$", re.MULTILINE)
 _DOCUMENT = re.compile(
     r"(?:[(（](?P<kind>[^()（）,，]*)[^()（）]*[)）]\s*)?(?P<title>.*?)(?: — (?P<text>.*))?"
 )
@@ -15,11 +15,10 @@ _PAGE = r"(?:, p\. \d+|，第 \d+ 页)"
 _PASSAGE = re.compile(rf"(?P<title>.*?(?={_PAGE})|[^:›]*?){_PAGE}?(?: › [^:]*)?: (?P<text>.*)")
 _ID = rf"({ID}|c\d+)"
 _SHOWN = re.compile(rf"(?:^|[>›])(?:\[\^)?{_ID}[]:]? (.+)$", re.MULTILINE)
-_ELEMENT = re.compile(rf"[<‹]\w+ [^<>‹›]*?id=[\"”]{_ID}[\"”]([^<>‹›]*)[>›]\n?(.*)")
+_OPENING = re.compile(r"[<‹](\w+)\s([^<>‹›]*)[>›]\n?")
 _NUMBERED = re.compile(r"^(\d+(?:\.\d+|[a-z])?) (.*?)(?:   \(In: .*)?$", re.MULTILINE)
-_CITED = re.compile(rf"([^\n]+?)\s*\[\^({ID})\](?:\[\^{ID}\])*")
 _TITLED = re.compile(rf"^({ID}(?: = {ID})*) (.+)$", re.MULTILINE)
-_URL = re.compile(r'<result [^>]*?url="([^"]+)"')
+_UNFENCED = str.maketrans("‹›", "<>")
 _ATTRIBUTE = re.compile(r'(\w+)=["”]([^"”]*)["”]')
 
 
@@ -72,8 +71,8 @@ def reply_language(turn: ModelTurn) -> Language:
 
 def block(text: str, tag: str) -> str:
     """Return the text between `<tag>` and `</tag>`; "" where the block is missing."""
-    match = re.search(rf"<{tag}>\n?(.*?)\n?</{tag}>", text, re.DOTALL)
-    return match[1].strip() if match else ""
+    inside, closing, _ = text.partition(f"<{tag}>")[2].partition(f"</{tag}>")
+    return inside.strip() if closing else ""
 
 
 def lines(text: str, tag: str) -> list[str]:
@@ -81,19 +80,36 @@ def lines(text: str, tag: str) -> list[str]:
 
 
 def number(text: str, tag: str, default: int) -> int:
-    match = re.search(r"\d+", block(text, tag))
-    return int(match[0]) if match else default
+    told = block(text, tag)
+    return int(told) if told.isdecimal() else default
 
 
 def elements(text: str, tag: str) -> list[tuple[dict[str, str], str]]:
     """Return the attributes and content of each `<tag …>`, fenced as foreign text or not."""
-    matches = re.findall(rf"[<‹]{tag}\s([^<>‹›]*)[>›]\n?(.*?)[<‹]/{tag}[>›]", text, re.DOTALL)
-    return [(dict(_ATTRIBUTE.findall(attributes)), body.strip()) for attributes, body in matches]
+    plain = text.translate(_UNFENCED)
+    return [
+        (attributes, text[at:end].strip())
+        for name, attributes, at in _openings(text)
+        if name == tag and (end := plain.find(f"</{tag}>", at)) >= 0
+    ]
+
+
+def _openings(text: str) -> Iterator[tuple[str, dict[str, str], int]]:
+    """Yield the name of each tag with attributes, these, and where its content begins."""
+    for opening in _OPENING.finditer(text):
+        yield opening[1], dict(_ATTRIBUTE.findall(opening[2])), opening.end()
 
 
 def record_lines(text: str) -> list[RecordLine]:
     """Return the marked lines of a text, their fields split at ` | `."""
-    return [RecordLine(name, tuple(line.split(" | "))) for name, line in _MARKED.findall(text)]
+    return [RecordLine(name, tuple(line.split(" | "))) for name, line in _marked_lines(text)]
+
+
+def _marked_lines(text: str) -> Iterator[tuple[str, str]]:
+    """Yield what stands behind each marker that begins a line, with its id."""
+    for line in map(str.strip, text.splitlines()):
+        if (marker := MARKER.match(line)) and (rest := line[marker.end() :].strip()):
+            yield marker[1], rest
 
 
 def sources(text: str) -> list[PromptSource]:
@@ -105,14 +121,18 @@ def sources(text: str) -> list[PromptSource]:
         rows.append(PromptSource(row.get("id", ""), title, own, url=row.get("url", "")))
     passages = block(text, "passages")
     for part, pattern in ((text.replace(passages, ""), _DOCUMENT), (passages, _PASSAGE)):
-        matches = [(name, pattern.fullmatch(line)) for name, line in _MARKED.findall(part)]
+        matches = [(name, pattern.fullmatch(line)) for name, line in _marked_lines(part)]
         rows += [PromptSource(name, **match.groupdict("")) for name, match in matches if match]
     return rows
 
 
 def ids_shown(text: str) -> list[tuple[str, str]]:
     """Return every id that a text shows, with what stands behind it."""
-    rows = [(name, f"{rest} {first}") for name, rest, first in _ELEMENT.findall(text)]
+    rows = [
+        (name, f"{' '.join(attributes.values())} {text[at:].partition(chr(10))[0]}")
+        for _, attributes, at in _openings(text)
+        if (name := attributes.pop("id", ""))
+    ]
     return [*_SHOWN.findall(text), *rows]
 
 
@@ -125,9 +145,12 @@ def cited(text: str) -> list[tuple[str, str, str]]:
     """Return each cited stretch of a text with its first id, and that one's title if it is told."""
     titled = _TITLED.findall(text)
     titles = {name: title for names, title in titled for name in names.split(" = ")}
-    return [(part, name, titles.get(name, "")) for part, name in _CITED.findall(text)]
+    stretches = [(stretch.strip().rpartition("\n")[2], ids[0]) for stretch, ids in
+                 marked_stretches(text)]  # fmt: skip
+    return [(part, name, titles.get(name, "")) for part, name in stretches if part]
 
 
 def urls(text: str) -> list[str]:
     """Return the addresses of the results that a search brought, each once."""
-    return list(dict.fromkeys(_URL.findall(text)))
+    rows = (attributes.get("url", "") for attributes, _ in elements(text, "result"))
+    return list(dict.fromkeys(filter(None, rows)))
