@@ -204,6 +204,31 @@ async def test_mapbox_finds_places_and_ways_outside_china_and_none_in_it() -> No
     assert [gap["code"] for gap in unknown.gaps] == ["map_place_not_found"]
 
 
+async def test_when_one_leaves_or_arrives_is_asked_of_a_map_that_can_and_else_told() -> None:
+    """ "There by nine" was a wish in words, which no map was asked for."""
+    asked: Asked = []
+    way = {"intent": "route", "origin": "Alexanderplatz", "destination": "Café Eins",
+           "mode": "driving", "country": "de"}  # fmt: skip
+    with osm_service() as lab, mapbox_entry(asked) as entry:
+        async with asking(osm_server(osm_settings(lab)), entry) as maps:
+            by_nine = await result_of(maps, {**way, "arrive_by": "2026-12-01T09:00"}, "en")
+            at_eight = await result_of(maps, {**way, "depart_at": "2026-12-01T08:00"}, "en")
+            over = {**way, "via": ["Tor"], "depart_at": "2026-12-01T08:00"}
+            legs = await result_of(maps, over, "en")
+    assert [by_nine.provider, at_eight.provider] == ["mapbox", "mapbox"]
+    assert [*by_nine.gaps, *at_eight.gaps] == []
+    ways = [arguments for tool, arguments in asked if tool == "directions_tool"]
+    assert (ways[0]["arrive_by"], ways[0]["routing_profile"]) == (
+        "2026-12-01T09:00", "mapbox/driving",
+    )  # fmt: skip
+    assert (ways[1]["depart_at"], ways[1]["routing_profile"]) == (
+        "2026-12-01T08:00", "mapbox/driving-traffic",
+    )  # fmt: skip
+    assert "depart_at" not in ways[2], "the second leg begins later"
+    leaving = say("map.depart_at", "en", time="08:00")
+    assert [gap["message"] for gap in legs.gaps] == [say("map.untimed", "en", wishes=leaving)]
+
+
 async def test_what_a_map_by_key_does_not_tell_the_next_map_is_asked_or_it_is_said() -> None:
     with mapbox_entry([]) as entry, osm_service() as lab:
         osm = osm_server(osm_settings(lab))

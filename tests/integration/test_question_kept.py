@@ -347,6 +347,23 @@ async def test_an_order_by_the_way_on_foot_measures_it_with_one_call(lab: Lab) -
     assert "unknown" not in shown
 
 
+async def test_what_is_on_the_way_between_two_says_how_much_longer_it_makes_the_walk(
+    lab: Lab,
+) -> None:
+    written = nearby(None, "咖啡馆")
+    written["map"] |= {"origin": "王府井", "destination": "天安门"}
+    llm = scripted(lab, generate_query=[plan(written)])
+    state = await lab.ask("从王府井走到天安门，路上有哪些咖啡馆？")
+    assert len([r for r in lab.amap.requests if r.path == "/v3/distance"]) == 2
+    [first, *_] = block(llm.prompts("answer")[0], "places").splitlines()
+    assert "步行绕路" in first
+    detours = [place["detour_m"] for place in told(state)["places"]]
+    assert detours == sorted(detours)
+    [place, *_] = told(state)["places"]
+    assert place["distance_from"] == "王府井"
+    assert [each["origin"] for each in place["further"]] == ["天安门"]
+
+
 async def test_a_limit_on_walks_of_a_day_holds_from_stop_to_stop(
     lab: Lab,
 ) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import re
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,12 +18,12 @@ from agent.core.errors import ProviderRefused
 from agent.evidence.constraints import check
 from agent.evidence.maps import valid_map_task
 from agent.evidence.ordering import judged
-from agent.evidence.records import time_there, way_text
+from agent.evidence.records import time_there
 from agent.evidence.types import Constraints, MapTask, Source
 from agent.graph import build_graph
 from agent.mcp.map import Maps, build_map_client, build_maps
 from agent.mcp.osm.services import PUBLIC
-from agent.mcp.records import MapOptions, MapResult, lnglat
+from agent.mcp.records import MapOptions, MapResult
 from agent.mcp.servers import amap_server, osm_server
 from agent.sample.services.amap import AmapService
 from agent.sample.services.loopback import serve_in_thread
@@ -494,74 +493,6 @@ async def test_a_server_that_is_killed_is_started_again(world: World) -> None:
     assert session.starts == 2
     await world.maps.aclose()
     assert not world.maps.running
-
-
-async def test_a_way_goes_over_the_places_named_and_says_what_it_takes_no_account_of(
-    world: World,
-) -> None:
-    ends = {"origin": STATION, "destination": "Museum der Flüsse", "via": ["Uferpark"]}
-    wishes = ["not along the main road", "there by 9"]
-    result = await world.result({"intent": "route", "mode": "walking", "wishes": wishes, **ends})
-    [route] = result.routes
-    assert route["destination"] == "Uferpark → Museum der Flüsse"
-    assert (route["distance_m"] or 0) > 602
-    assert [end["name"] for end in route["ends"]] == [STATION, "Museum der Flüsse"]
-    assert [stop["name"] for stop in route["via"]] == ["Uferpark"]
-    assert route["zone"] == "Europe/Berlin"
-    legs = way_text(route["steps"], "de").split("; ")
-    assert [leg.partition(": ")[0] for leg in legs] == [
-        f"{STATION} → Uferpark", "Uferpark → Museum der Flüsse",
-    ]  # fmt: skip
-    assert all(re.search(r": \S+ k?m, \d+ Min\.$", leg) for leg in legs), legs
-    between = route["id"].split(":")[3].split(",")
-    assert route["url"].count("loc=") == 3
-    assert f"&loc={float(between[1]):.5f},{float(between[0]):.5f}&" in route["url"]
-    [gap] = result.gaps
-    assert (gap["code"], gap["message"]) == (
-        "map_unmet",
-        say("map.unmet", "en", wishes=", ".join(wishes)),
-    )
-
-
-@pytest.mark.usefixtures("map_server_script")
-async def test_a_model_s_way_over_a_place_and_the_direct_one_are_two(world: World) -> None:
-    result = await world.result({"intent": "route", "origin": STATION, "destination": "Uferpark"})
-    start, end = (lnglat(at["location"]) for at in result.routes[0]["ends"])
-    ends = {"origin": start, "destination": end}
-    for more in ({}, {"via": "13.403,52.521"}):
-        await world.call(result, "osm_route", mode="walking", **ends, **more)
-    assert [route["url"].count("loc=") for route in result.routes] == [0, 3]
-
-
-async def test_what_a_map_cannot_tell_of_a_place_is_left_to_the_writer_who_sees_what_is_known(
-    world: World,
-) -> None:
-    """“Cannot tell how far it is on foot” stood above an answer that told it, measured."""
-    task = valid_map_task(
-        {"intent": "poi", "place": "Uferpark", "wishes": ["how far on foot", "traffic now"]}
-    )
-    result = await world.result(dict(task or {}))
-    assert [place["name"] for place in result.places] == ["Uferpark"]
-    assert result.gaps == []
-
-
-async def test_a_way_that_was_not_found_takes_no_account_of_nothing(world: World) -> None:
-    way = {"intent": "route", "origin": STATION, "destination": "Nirgendwo", "wishes": ["no hills"]}
-    result = await world.result(way)
-    assert [gap["code"] for gap in result.gaps] == ["map_place_not_found"]
-
-
-@pytest.mark.parametrize("mode", ["walking", "driving"])
-async def test_when_one_wants_to_be_there_is_told_where_traffic_matters_apart_from_the_way(
-    world: World, mode: str
-) -> None:
-    way = {"intent": "route", "origin": STATION, "destination": "Uferpark", "mode": mode}
-    wishes = ["there by 08:00", "no main road", "leave at 7:30"]
-    result = await world.result({**way, "wishes": wishes})
-    told = [gap["message"] for gap in result.gaps]
-    untimed = say("map.untimed", "en", wishes="there by 08:00, leave at 7:30")
-    assert told[0] == say("map.unmet", "en", wishes="no main road")
-    assert told[1:] == ([untimed] if mode == "driving" else [])
 
 
 async def test_a_reader_of_chinese_is_told_an_english_name_where_there_is_no_chinese_one(

@@ -46,6 +46,7 @@ MAPBOX_TOOLS = [
     tool(
         "directions_tool", "coordinates",
         coordinates={"type": "array", "items": _POINT}, routing_profile=_TEXT, exclude=_TEXT,
+        depart_at=_TEXT, arrive_by=_TEXT,
         geometries={"type": "string", "enum": ["none", "geojson"]},
     ),
 ]  # fmt: skip

@@ -322,6 +322,29 @@ def test_what_is_to_be_said_first_is_asked_where_it_is_not_known(
     assert found.needs == needs
 
 
+def test_when_a_way_begins_or_ends_is_on_the_day_that_is_meant() -> None:
+    way = {"intent": "route", "origin": "故宫", "destination": "首都机场", "arrive_by": "9:00"}
+    query = {"query": "故宫到首都机场", "map": way}
+    for day, moment in (("2026-12-01", "2026-12-01T09:00"), (None, "09:00")):
+        found = read("十二月一日九点前从故宫到首都机场", query=[query], day=day)
+        assert (found.queries[0]["map"] or {})["arrive_by"] == moment  # type: ignore[typeddict-item]
+
+
+def test_a_way_from_there_begins_where_the_last_turn_ended_and_asks_nobody() -> None:
+    """ "From there to the airport" was answered by "where do you start?"."""
+    way = {"intent": "route", "origin": "故宫", "destination": "首都机场"}
+    written = SearchQueryList.model_validate(
+        {"query": [{"query": "故宫到首都机场", "map": way}], "needs": "origin"}
+    )
+
+    def needs(conversation: str) -> Any:
+        material = f"{conversation}\n从那里去首都机场怎么走？"
+        return asked(written, material, turn("x"), NO_PREVIOUS, Configuration()).needs
+
+    assert needs("天安门怎么去故宫？") is None
+    assert needs("") == "origin", "a start that nobody named is a guess"
+
+
 @pytest.mark.parametrize("words", ["", "the", "only", True, "Wie lange ist die Brücke gesperrt?"])
 def test_own_documents_alone_are_meant_only_where_the_question_says_so(words: Any) -> None:
     question = "Wie lange ist die Brücke gesperrt?"

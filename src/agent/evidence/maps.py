@@ -1,14 +1,26 @@
 """Check what a model or a rule proposes to ask the map: only what can be run of it is taken."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any, get_args
 
-from agent.evidence.constraints import valid_constraints
+from agent.evidence.constraints import valid_clock, valid_constraints
 from agent.evidence.queries import clean_text
-from agent.evidence.types import AvoidedRoad, Constraints, MapIntent, MapTask, TravelMode
+from agent.evidence.types import (
+    AvoidedRoad,
+    Constraints,
+    MapIntent,
+    MapTask,
+    TravelMode,
+    WayTime,
+    WayWish,
+)
 
 _MAX_NAME, _MAX_KEYWORDS, _MAX_WISHES = 80, 3, 8
 WAYS = ("route", "distance")
+WAY_TIMES: Sequence[WayTime] = get_args(WayTime)
+WITHOUT_TRAFFIC = frozenset({"walking", "bicycling"})
+"""Ways that take as long at any hour."""
 _DEFAULT_RADIUS_M, _MIN_RADIUS_M, _MAX_RADIUS_M = 2000, 100, 50_000
 
 
@@ -35,12 +47,40 @@ def valid_map_task(candidate: Mapping[str, Any]) -> MapTask | None:
         mode, asked = "driving", [*asked, "motorway"]
     if intent in WAYS and (roads := [r for r in get_args(AvoidedRoad) if r in asked]):
         task["avoid"] = roads
+    for key in WAY_TIMES if intent in WAYS else ():
+        if moment := _moment(candidate.get(key)):
+            task[key] = moment
     if wishes := _words(candidate.get("wishes"), _MAX_WISHES):
         task["wishes"] = wishes
     if own := _own_demands(candidate):
         task["demands"] = own
     task["mode"] = mode if mode in get_args(TravelMode) else None
     return task if _is_complete(task) else None
+
+
+def way_wishes(task: MapTask) -> list[WayWish]:
+    """Return what is wished of a way that not every map can do; on foot no hour matters."""
+    times = WAY_TIMES if task.get("mode") not in WITHOUT_TRAFFIC else ()
+    return [*task.get("avoid", []), *(key for key in times if key in task)]
+
+
+def dated(task: MapTask, day: str) -> MapTask:
+    """Return a task whose times are those of a day; one that has its own keeps it."""
+    told = MapTask(**task)
+    for key in WAY_TIMES:
+        if day and "T" not in (moment := task.get(key) or "T"):
+            told[key] = f"{day}T{moment}"
+    return told
+
+
+def _moment(value: object) -> str:
+    """Return a time `HH:MM`, behind its ISO date where that is told; empty where it is none."""
+    day, _, told = value.strip().rpartition("T") if isinstance(value, str) else ("", "", "")
+    clock = valid_clock(told)
+    try:
+        return f"{date.fromisoformat(day)}T{clock}" if clock else ""
+    except ValueError:
+        return clock
 
 
 def _own_demands(candidate: Mapping[str, Any]) -> Constraints:

@@ -18,7 +18,7 @@ _MIXED = 2
 def rank_in_order(place: Place, order: SortKey | None) -> tuple[bool, float]:
     """Return where a place stands in an order; what its record does not know stands last."""
     values: dict[SortKey, float | None] = {
-        "distance": place["distance_m"],
+        "distance": place.get("detour_m", place["distance_m"]),
         "walk": place.get("walk_m"),
         "rating": None if place["rating"] is None else -place["rating"],
         "price": place["cost"],

@@ -129,6 +129,13 @@ def _walk_text(place: Place, language: Language) -> str:
     )
 
 
+def _detour_text(place: Place, language: Language) -> str:
+    if "detour_m" not in place:
+        return ""
+    key = "detour_on_foot" if place.get("detour_walked") else "detour"
+    return say(f"records.{key}", language, distance=distance_text(place["detour_m"]))
+
+
 def place_facts(place: Place, language: Language, *, is_nearest: bool = False) -> str:
     """Return what is known of a place for a model, its name first, separated by bars."""
     far = distance_texts(place, language)
@@ -139,6 +146,7 @@ def place_facts(place: Place, language: Language, *, is_nearest: bool = False) -
         kind_text(place, language),
         *far,
         _walk_text(place, language),
+        _detour_text(place, language),
         f"★{place['rating']:g}" if place["rating"] is not None else None,
         cost_text(place, language),
         hours_text(place, language),
@@ -408,7 +416,9 @@ def _nearest(places: Iterable[Place]) -> set[str]:
     groups: dict[str, list[Place]] = {}
     for place in places:
         origin = place["distance_from"]
-        if place["distance_m"] is not None and origin and place["keywords"]:
+        if place["distance_m"] is None or "detour_m" in place:
+            continue
+        if origin and place["keywords"]:
             groups.setdefault(origin, []).append(place)
     return {min(group, key=_metres_to)["id"] for group in groups.values() if len(group) > 1}
 

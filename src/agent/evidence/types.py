@@ -170,6 +170,10 @@ class Place(TypedDict):
     """On foot from there, as the map measured it."""
     further: NotRequired[list[Distance]]
     """From other places that it was looked for at, too."""
+    detour_m: NotRequired[int]
+    """How much longer the way between the two that it was looked for between is over it."""
+    detour_walked: NotRequired[bool]
+    """That is measured on foot, and no difference of straight lines."""
     rating: float | None
     cost: float | None
     """Per person unless `per_head` says otherwise; yuan unless `currency` does."""
@@ -414,6 +418,9 @@ class Gap(TypedDict):
 
 
 AvoidedRoad = Literal["motorway", "toll", "ferry"]
+WayTime = Literal["depart_at", "arrive_by"]
+WayWish = AvoidedRoad | WayTime
+"""What a map may or may not be able to do for a way."""
 
 
 class FoundPlaces(TypedDict):
@@ -445,9 +452,13 @@ class MapTask(TypedDict):
     via: NotRequired[list[str]]
     """Places that a way goes over, at most eight."""
     wishes: NotRequired[list[str]]
-    """What else is wished, in words: no motorway, there by nine, the traffic now."""
+    """What else is wished, in words: the traffic now, no stairs."""
     avoid: NotRequired[list[AvoidedRoad]]
     """Roads that a way by car is not to take."""
+    depart_at: NotRequired[str]
+    arrive_by: NotRequired[str]
+    """When a way begins, or is to end, on the clock there: `HH:MM`, behind an ISO date and a T
+    where the day is known."""
     said: NotRequired[dict[str, str]]
     """The asker's words for places, by their names there."""
     demands: NotRequired[Constraints]

@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any, Protocol
 
 from agent.evidence.geo import location_in, metres_apart, parse_lnglat
+from agent.evidence.maps import WAY_TIMES
 from agent.evidence.types import (
     AvoidedRoad,
     Crs,
@@ -15,6 +16,7 @@ from agent.evidence.types import (
     Route,
     RouteStep,
     TravelMode,
+    WayWish,
 )
 from agent.mcp.new_records import NamedStop, legs_over, new_route
 from agent.mcp.prefetch import DEFAULT_RADIUS_M, Prefetch, one_line_of
@@ -46,12 +48,22 @@ class Way:
     """[lng, lat], WGS-84."""
 
 
+@dataclass(frozen=True)
+class Travel:
+    """Hold how one goes, as far as a service heeds it."""
+
+    mode: TravelMode
+    avoid: Sequence[AvoidedRoad] = ()
+    at: Mapping[str, str] = field(default_factory=dict)
+    """When, with the date; of a way without further stops."""
+
+
 class KeyedService(Protocol):
     """What differs between such maps: their tools' arguments, and what their replies hold."""
 
     provider: str
     crs: Crs
-    avoids: frozenset[AvoidedRoad]
+    heeds: frozenset[WayWish]
     modes: tuple[TravelMode, ...]
 
     def find(self, name: str, city: str | None, country: str | None, language: Language) -> Request:
@@ -62,9 +74,7 @@ class KeyedService(Protocol):
         """Return what finds a kind of place around a position, the nearest first."""
         ...
 
-    def way(
-        self, start: Location, end: Location, mode: TravelMode, avoid: Sequence[AvoidedRoad]
-    ) -> Request:
+    def way(self, start: Location, end: Location, travel: Travel) -> Request:
         """Return what plans a way."""
         ...
 
@@ -158,12 +168,13 @@ class KeyedPrefetch(Prefetch):
         call: BranchCalls,
     ) -> None:
         super().__init__(task, query, records, call)
-        self.avoids = service.avoids
+        self.heeds = service.heeds
         self._service, self._reader = service, KeyedReader(records, service)
         self._language = records.options.language
 
     async def _nearby(self) -> None:
-        name, at = await self._stop(self._place or self._city)
+        middle = await self._middle(_MOST_RADIUS_M)
+        name, at = middle or await self._stop(self._place or self._city)
         self._records.set_centre(name, at)
         radius = self._task.get("radius_m") or DEFAULT_RADIUS_M
         self._result.radius_m = min(radius, _MOST_RADIUS_M)
@@ -197,15 +208,24 @@ class KeyedPrefetch(Prefetch):
         stops = [await self._stop(one_line_of(name)) for name in (*named, end)]
         straight = sum(metres_apart(one[1], other[1]) for one, other in pairwise(stops))
         mode = self._mode(straight, self._service.modes)
-        avoid = self._task.get("avoid", []) if mode == "driving" else []
-        requests = [self._service.way(a[1], b[1], mode, avoid) for a, b in pairwise(stops)]
+        travel = self._travel(mode) if mode == "driving" else Travel(mode)
+        requests = [self._service.way(a[1], b[1], travel) for a, b in pairwise(stops)]
         ways = [self._service.read_way(await self._call(*request)) for request in requests]
         if any(way.distance_m is None for way in ways):
             raise self._refused("no way between the two", "map_no_route")
         self._reader.add_way(ways, mode, stops)
 
+    def _travel(self, mode: TravelMode) -> Travel:
+        """Return how one drives; times that cannot be sent are told."""
+        task = self._task
+        times = {key: moment for key in WAY_TIMES if "T" in (moment := task.get(key, ""))}
+        at: dict[str, str] = {}
+        if not task.get("via"):
+            at = {key: moment for key, moment in times.items() if key in self.heeds}
+        self.heeds -= {*WAY_TIMES} - at.keys()
+        return Travel(mode, task.get("avoid", []), at)
+
     async def _stop(self, name: str | None) -> NamedStop:
-        """Return a place by its name, a position as it is, or where the person is."""
         if near := self._meant_here(name):
             return say("map.here", self._language), location_in(self._service.crs, near)
         if not name:

@@ -15,7 +15,8 @@ from agent.core.errors import AgentError, BudgetExceeded, ProviderError, Provide
 from agent.core.redaction import scrub
 from agent.evidence.agreement import bare_name, disagreement
 from agent.evidence.geo import parse_lnglat
-from agent.evidence.types import AvoidedRoad, Gap, Leg, Location, MapTask, Point
+from agent.evidence.maps import way_wishes
+from agent.evidence.types import Gap, Leg, Location, MapTask, Point, WayWish
 from agent.evidence.vocabulary import limiting_cities, subject_in_english
 from agent.evidence.zones import country_at, zone_at
 from agent.mcp.map_server import DailySearches, MapServer, Pauses, Ways, window_pace
@@ -286,15 +287,15 @@ class Maps:
         """Return the client of a map by its name; the first one for another name."""
         return next((one for one in self.clients if one.provider == provider), self.clients[0])
 
-    def covering(self, country: str | None, avoid: Sequence[AvoidedRoad] = ()) -> list[MapClient]:
+    def covering(self, country: str | None, wished: Sequence[WayWish] = ()) -> list[MapClient]:
         """Return the clients that know a country, best first; all where none is named.
 
-        One that lacks a key stands behind those that do not, and of those one whose ways cannot
-        leave out what they are to avoid.
+        One that lacks a key stands behind those that do not, and of those one that can do less of
+        what is wished of a way.
         """
         fit = [client for client in self.clients if _covers(client.server, country)]
         return sorted(fit, key=lambda client: (
-            bool(client.server.missing), not client.server.avoids.issuperset(avoid),
+            bool(client.server.missing), len({*wished} - client.server.heeds),
         ))  # fmt: skip
 
     async def map_result(
@@ -306,7 +307,7 @@ class Maps:
         """
         country = await _country(task, options.near)
         result = MapResult(intent=task["intent"], open_for_tools=False)
-        clients = self.covering(country, task.get("avoid", ()))
+        clients = self.covering(country, way_wishes(task))
         if not clients:
             provider = self.clients[0].provider
             error = ProviderRefused(provider, f"no map of {country}", code="map_not_covered")

@@ -28,7 +28,7 @@ from agent.core.errors import (
 from agent.core.outside import parse_json
 from agent.core.private_files import private_database
 from agent.core.shared_limits import SharedLimits
-from agent.evidence.types import AvoidedRoad, Crs, Leg, Location, MapIntent, MapTask
+from agent.evidence.types import Crs, Leg, Location, MapIntent, MapTask, WayWish
 from agent.mcp.new_records import NamedStop
 from agent.mcp.prefetch import Prefetch
 from agent.mcp.records import (
@@ -361,8 +361,8 @@ class MapServer:
     """Codes of the countries that it knows; None is the whole world."""
     leaves_out: frozenset[str] = frozenset()
     """Codes of countries about which it is not asked, whatever it covers."""
-    avoids: frozenset[AvoidedRoad] = frozenset()
-    """Roads that its ways can leave out."""
+    heeds: frozenset[WayWish] = frozenset()
+    """What its ways can take into account."""
     probe: MapTask = field(default_factory=lambda: MapTask(intent="regeo"))
     """What is asked to see whether it works and takes its key."""
     is_second_voice: bool = False

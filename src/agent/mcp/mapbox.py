@@ -7,8 +7,8 @@ from agent.core.errors import ProviderError, ProviderRefused
 from agent.core.outside import objects, whole_or_none
 from agent.core.redaction import scrub
 from agent.evidence.geo import location_at
-from agent.evidence.types import AvoidedRoad, Crs, Location, Place, RouteStep, TravelMode
-from agent.mcp.keyed import Request, Way
+from agent.evidence.types import Crs, Location, Place, RouteStep, TravelMode, WayWish
+from agent.mcp.keyed import Request, Travel, Way
 from agent.mcp.map_server import Catalogue, expected_tool
 from agent.mcp.new_records import NamedStop, new_place
 from agent.mcp.osm.records import mark_link, way_link
@@ -26,12 +26,13 @@ CATALOGUE = Catalogue((
     ),
     expected_tool(
         _WAY, "Plan a way over positions", ["coordinates"], coordinates=_LIST,
-        routing_profile=_TEXT, geometries=_TEXT, exclude=_TEXT,
+        routing_profile=_TEXT, geometries=_TEXT, exclude=_TEXT, depart_at=_TEXT, arrive_by=_TEXT,
     ),
 ))  # fmt: skip
 _PROFILES: Mapping[TravelMode, str] = {
     "driving": "mapbox/driving-traffic", "walking": "mapbox/walking", "bicycling": "mapbox/cycling",
 }  # fmt: skip
+_USUAL_TRAFFIC = "mapbox/driving"
 _CLOSED = {"closed", "permanently_closed", "temporarily_closed"}
 _MOST_STEPS = 12
 
@@ -49,7 +50,7 @@ class MapboxService:
 
     provider = PROVIDER
     crs: Crs = "WGS-84"
-    avoids: frozenset[AvoidedRoad] = frozenset({"motorway", "toll", "ferry"})
+    heeds: frozenset[WayWish] = frozenset({"motorway", "toll", "ferry", "depart_at", "arrive_by"})
     modes: tuple[TravelMode, ...] = tuple(_PROFILES)
 
     def find(self, name: str, city: str | None, country: str | None, language: Language) -> Request:
@@ -61,12 +62,16 @@ class MapboxService:
         """Return what finds a kind of place around a position."""
         return _SEARCH, {"q": word, "language": language, "proximity": _point(at), "types": ["poi"]}
 
-    def way(
-        self, start: Location, end: Location, mode: TravelMode, avoid: Sequence[AvoidedRoad]
-    ) -> Request:
-        """Return what plans a way."""
-        ends = {"coordinates": [_point(start), _point(end)], "geometries": "geojson"}
-        return _WAY, {**ends, "routing_profile": _PROFILES[mode], "exclude": ",".join(avoid)}
+    def way(self, start: Location, end: Location, travel: Travel) -> Request:
+        """Return what plans a way; by when to arrive it takes for usual traffic only."""
+        profile = _USUAL_TRAFFIC if "arrive_by" in travel.at else _PROFILES[travel.mode]
+        return _WAY, {
+            "coordinates": [_point(start), _point(end)],
+            "geometries": "geojson",
+            "routing_profile": profile,
+            "exclude": ",".join(travel.avoid),
+            **travel.at,
+        }
 
     def asked_way(
         self, tool: str, arguments: Mapping[str, Any]

@@ -7,15 +7,15 @@ from typing import Any
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError, ProviderRefused
 from agent.core.faults import contained
 from agent.core.strings import letters_of
-from agent.evidence.figures import figures
 from agent.evidence.geo import distance_text, location_in, metres_apart
 from agent.evidence.kinds import in_words
 from agent.evidence.language import fold, words
-from agent.evidence.maps import WAYS
+from agent.evidence.maps import WAY_TIMES, WAYS, WITHOUT_TRAFFIC, way_wishes
 from agent.evidence.mentions import named_in, without_branch
 from agent.evidence.records import map_title
-from agent.evidence.types import AvoidedRoad, Gap, Location, MapTask, Point, TravelMode
+from agent.evidence.types import Gap, Location, MapTask, Point, TravelMode, WayWish
 from agent.evidence.vocabulary import city_in_english, landmark_in
+from agent.mcp.new_records import NamedStop
 from agent.mcp.records import (
     NOT_FOUND,
     POINTLESS_TO_GO_ON,
@@ -52,9 +52,10 @@ ITSELF_M = 500
 one name are located some hundred metres apart."""
 _RIDES_M = 5000
 """Up to which a way by bus is shown as one on foot, where there are no timetables."""
+_LEAST_BETWEEN_M = 500
+"""Around the middle of two that are next to each other."""
 _SAME_TOWN_M = 50_000
 """Within which a place is in the town where the person is."""
-_WITHOUT_TRAFFIC = frozenset({"walking", "bicycling"})
 _WALKABLE_M = 1500
 """Up to which a way is one on foot unless something else is asked for."""
 
@@ -94,8 +95,8 @@ class Prefetch:
         self._task, self._query, self._records, self._call = task, query, records, call
         self._options, self._result = records.options, records.result
         self._place, self._city = one_line_of(task.get("place")), one_line_of(task.get("city"))
-        self.avoids: frozenset[AvoidedRoad] = frozenset()
-        """Roads that the map's ways can leave out."""
+        self.heeds: frozenset[WayWish] = frozenset()
+        """What of the wishes for a way the map can do."""
         self._unknown_end: str | None = None
         self._cities = set[str]()
         """Cities that places of this task were found in."""
@@ -125,6 +126,30 @@ class Prefetch:
         intent = self._task["intent"]
         if plan := getattr(self, "_route" if intent == "distance" else f"_{intent}", None):
             await plan()
+
+    async def _stop(self, name: str | None) -> NamedStop:
+        """Return a place by its name, a position as it is, or where the person is."""
+        raise self._no_place()
+
+    async def _middle(self, most: int) -> NamedStop | None:
+        """Return the middle of the two that something is looked for between; None without them.
+
+        What lies within half their distance of it is searched, up to `most` metres, which is told.
+        """
+        task, language = self._task, self._options.language
+        names = [task.get("origin") or self._place, task.get("destination")]
+        if not names[1] or not (names[0] or self._options.near):
+            return None
+        start, end = [await self._stop(one_line_of(name)) for name in names]
+        (begins, at), (ends, to) = self._result.between = start, end
+        half = round(metres_apart(at, to) / 2)
+        self._task = MapTask(**{**task, "radius_m": max(half, _LEAST_BETWEEN_M)})
+        values = {"begin": in_script(begins, language), "end": in_script(ends, language)}
+        if half > most:
+            self._remark("map_between", say("map.between_far", language, far=distance_text(most),
+                                          **values))  # fmt: skip
+        lng, lat = (at["lng"] + to["lng"]) / 2, (at["lat"] + to["lat"]) / 2
+        return say("map.between", language, **values), Location(lng=lng, lat=lat, crs=at["crs"])
 
     def _meant_here(self, name: str | None) -> Point | None:
         """Return where the person is, as far as it is known, for no name or one that means it."""
@@ -202,17 +227,21 @@ class Prefetch:
     def _tell_unmet(self) -> None:
         """Note what a way takes no account of; of places the writer sees what is known."""
         language = self._options.language
-        roads = [road for road in self._task.get("avoid", []) if road not in self.avoids]
-        named = (say(f"map.avoid.{road}", language) for road in roads)
-        wishes = [*named, *self._task.get("wishes", [])]
+        asked = [wish for wish in way_wishes(self._task) if wish not in self.heeds]
+        roads = [say(f"map.avoid.{road}", language) for road in self._task.get("avoid", [])
+                 if road in asked]  # fmt: skip
         # When to leave for eight is worked out from any way; at what traffic, is not.
-        timed = [wish for wish in wishes if any(f.clocks for f in figures(wish))]
-        has_traffic = any(route["mode"] not in _WITHOUT_TRAFFIC for route in self._result.routes)
+        has_traffic = any(r["mode"] not in WITHOUT_TRAFFIC for r in self._result.routes)
+        times = [
+            say(f"map.{key}", language, time=self._task.get(key, "").rpartition("T")[2])
+            for key in (WAY_TIMES if has_traffic else ())
+            if key in asked
+        ]
         joint = say("punctuation.comma", language)
         if self._task.get("by_rules"):
             self._remark("map_unread", say("map.unread", language))
-        unmet = [wish for wish in wishes if wish not in timed]
-        for key, told in (("map.unmet", unmet), ("map.untimed", timed if has_traffic else [])):
+        unmet = [*roads, *self._task.get("wishes", [])]
+        for key, told in (("map.unmet", unmet), ("map.untimed", times)):
             if told:
                 self._remark("map_unmet", say(key, language, wishes=joint.join(told)))
 

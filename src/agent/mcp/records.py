@@ -31,6 +31,7 @@ from agent.evidence.types import (
     Anchor,
     Constraints,
     Crs,
+    Distance,
     Gap,
     Location,
     MapIntent,
@@ -43,7 +44,7 @@ from agent.evidence.types import (
 )
 from agent.evidence.vocabulary import cities_in, city_in_english
 from agent.evidence.zones import CHINA, zone_of
-from agent.mcp.new_records import place_quote, place_where
+from agent.mcp.new_records import NamedStop, place_quote, place_where
 from agent.texts import Language, has_text, in_script, is_chinese, reason_of, say
 
 log = logging.getLogger(__name__)
@@ -52,6 +53,7 @@ REMARKS = (
     "map_widened",
     "map_ambiguous",
     "map_taken",
+    "map_between",
     "map_no_timetables",
     "map_unmet",
     "map_unread",
@@ -163,6 +165,8 @@ class MapResult:
     centre: Location | None = None
     centre_name: str | None = None
     centre_district: str | None = None
+    between: tuple[NamedStop, NamedStop] | None = None
+    """The two whose middle is the `centre`, where something was looked for between them."""
     radius_m: int | None = None
     """Around `centre`; None where nothing was searched around."""
     widened_from: int | None = None
@@ -343,6 +347,8 @@ class MapRecords:
         place["keywords"] = list(dict.fromkeys([*keywords, *found]))
         place["distance_m"] = metres
         place["distance_from"] = self.result.centre_name if metres is not None else None
+        if self.result.between:
+            _measure_between(place, *self.result.between)
         place["fetched_at"] = self._time()
         if place["cost"] and self.presentation.currency != "CNY":
             place["currency"] = self.presentation.currency
@@ -511,6 +517,15 @@ class MapRecords:
 
     def _time(self) -> str:
         return self._now().astimezone(UTC).isoformat(timespec="seconds")
+
+
+def _measure_between(place: Place, start: NamedStop, end: NamedStop) -> None:
+    """Tell of a place how far both ends are, and what the way between them gets longer by it."""
+    (begins, at), (ends, to), own = start, end, place["location"]
+    first, last = metres_apart(at, own), metres_apart(own, to)
+    place["distance_m"], place["distance_from"] = round(first), begins
+    place["further"] = [Distance(origin=ends, metres=round(last))]
+    place["detour_m"] = max(0, round(first + last - metres_apart(at, to)))
 
 
 def _spot(role: SpotRole, name: str, position: Point) -> Spot:

@@ -228,7 +228,7 @@ def tencent_server(
         crs=service.crs,
         probe=MapTask(intent="poi", place="故宫博物院", city="北京"),
         covers=CHINA,
-        avoids=service.avoids,
+        heeds=service.heeds,
         is_second_voice=True,
     )
 
@@ -251,7 +251,7 @@ def mapbox_server(
         missing="" if key else "MAPBOX_ACCESS_TOKEN",
         probe=MapTask(intent="poi", place="Helsinki"),
         leaves_out=CHINA,
-        avoids=service.avoids,
+        heeds=service.heeds,
     )
 
 

@@ -7,8 +7,8 @@ from urllib.parse import urlencode
 from agent.core.errors import ProviderError, ProviderRefused, ProviderUnavailable, RateLimited
 from agent.core.outside import finite, objects, whole_or_none
 from agent.evidence.geo import location_at, parse_lnglat, wgs84_of
-from agent.evidence.types import AvoidedRoad, Crs, Location, Place, RouteStep, TravelMode
-from agent.mcp.keyed import Request, Way
+from agent.evidence.types import AvoidedRoad, Crs, Location, Place, RouteStep, TravelMode, WayWish
+from agent.mcp.keyed import Request, Travel, Way
 from agent.mcp.map_server import Catalogue, expected_tool
 from agent.mcp.new_records import LONGEST_LINE, NamedStop, new_place
 from agent.mcp.records import NOT_FOUND, Presentation, text_or_none
@@ -82,7 +82,7 @@ class TencentService:
 
     provider = PROVIDER
     crs: Crs = "GCJ-02"
-    avoids: frozenset[AvoidedRoad] = frozenset(_POLICIES)
+    heeds: frozenset[WayWish] = frozenset(_POLICIES)
     modes: tuple[TravelMode, ...] = tuple(_TOOLS)
 
     def find(self, name: str, city: str | None, country: str | None, language: Language) -> Request:
@@ -93,12 +93,10 @@ class TencentService:
         """Return what finds a kind of place around a position."""
         return "placeSearchNearby", {"location": _latlng(at), "keyword": word}
 
-    def way(
-        self, start: Location, end: Location, mode: TravelMode, avoid: Sequence[AvoidedRoad]
-    ) -> Request:
+    def way(self, start: Location, end: Location, travel: Travel) -> Request:
         """Return what plans a way."""
-        policy = ",".join(_POLICIES[road] for road in avoid if road in _POLICIES)
-        return _TOOLS[mode], {"from": _latlng(start), "to": _latlng(end), "policy": policy}
+        policy = ",".join(_POLICIES[road] for road in travel.avoid if road in _POLICIES)
+        return _TOOLS[travel.mode], {"from": _latlng(start), "to": _latlng(end), "policy": policy}
 
     def asked_way(
         self, tool: str, arguments: Mapping[str, Any]

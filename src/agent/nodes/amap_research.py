@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
@@ -22,7 +23,7 @@ from agent.core.faults import await_or_else, contained
 from agent.core.progress import Emit, event
 from agent.evidence.citations import MARKER
 from agent.evidence.constraints import with_own
-from agent.evidence.geo import distance_text
+from agent.evidence.geo import distance_text, metres_apart
 from agent.evidence.intent import asks_walks
 from agent.evidence.maps import WAYS
 from agent.evidence.ordering import fitting, judged
@@ -39,6 +40,7 @@ from agent.evidence.said import (
 )
 from agent.evidence.types import FoundPlaces, Gap, MapTask, Place
 from agent.evidence.vocabulary import is_chosen_by_name
+from agent.mcp.new_records import NamedStop
 from agent.mcp.records import (
     CALLS_FOR_TOOLS,
     FITTING,
@@ -267,6 +269,9 @@ class _Branch:
 
     async def measure_walks(self, map_result: MapResult) -> None:
         """Measure how far it is on foot where that is asked; a straight line cannot tell."""
+        if map_result.between:
+            await self._measure_detours(map_result, *map_result.between)
+            return
         demands, centre = self.options.constraints, map_result.centre
         limit = demands.get("max_walk_m")
         if limit is None and (self.asks_walks or demands.get("sort_by") == "walk"):
@@ -289,6 +294,28 @@ class _Branch:
             map_result.places[near[at]] = Place(
                 **{**place, "walk_m": leg["distance_m"], "walk_s": leg["duration_s"]}
             )
+
+    async def _measure_detours(
+        self, map_result: MapResult, start: NamedStop, end: NamedStop
+    ) -> None:
+        """Measure what a way on foot gets longer by each place; the least out of the way leads."""
+        usual = "walking" if metres_apart(start[1], end[1]) <= _FAR_ON_FOOT_M else "driving"
+        places = map_result.places
+        if places and (self.task.get("mode") or usual) == "walking":
+            points = [place["location"] for place in places]
+            walks = partial(self.services.maps.walks_from, meter=self.meter, on_call=self.on_call)
+            first, last = await asyncio.gather(
+                walks(start[1], [*points, end[1]]), walks(end[1], points)
+            )
+            whole = first.get(len(points))
+            for at in first.keys() & last.keys() if whole else ():
+                over = first[at]["distance_m"] + last[at]["distance_m"]
+                places[at] = Place(**{
+                    **places[at],
+                    "detour_m": max(0, over - whole["distance_m"]) if whole else 0,
+                    "detour_walked": True,
+                })  # fmt: skip
+        places.sort(key=lambda place: place.get("detour_m", 0))
 
     def keep_demands(self, map_result: MapResult) -> None:
         """Have the places carry what is demanded of what this search finds alone."""

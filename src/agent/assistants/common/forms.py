@@ -25,6 +25,8 @@ class PlannedMap(BaseModel):
     mode: Literal["walking", "driving", "no_motorway", "bicycling", "transit"] | None = None
     via: list[str] = Field(default_factory=list)
     wishes: list[str] = Field(default_factory=list)
+    depart_at: str | None = None
+    arrive_by: str | None = None
     open_at: str | None = None
     open_on: list[int] = Field(default_factory=list)
 
@@ -116,6 +118,8 @@ class FollowUpMap(PlannedMap):
 
     via: SkipJsonSchema[list[str]] = Field(default_factory=list)
     wishes: SkipJsonSchema[list[str]] = Field(default_factory=list)
+    depart_at: SkipJsonSchema[str | None] = None
+    arrive_by: SkipJsonSchema[str | None] = None
     open_at: SkipJsonSchema[str | None] = None
     open_on: SkipJsonSchema[list[int]] = Field(default_factory=list)
 

@@ -48,7 +48,7 @@ _NO_SOURCE = {
 """Codes of what is told of a run, though nothing was asked in vain."""
 _GENERAL = ("limit", "max_searches", "max_map_calls", "web")
 """What a model that has all it needs may leave unsaid; a map that failed is said."""
-_SAID_FIRST = {"map_unmet", "map_no_timetables", "map_ambiguous"}
+_SAID_FIRST = {"map_unmet", "map_no_timetables", "map_ambiguous", "map_between"}
 """Codes of what the map cannot do of what was wished, or took for granted: before the text."""
 _MAP_ASKS = {"map_needs_place"}
 """Codes of a map that was not asked for want of a place."""

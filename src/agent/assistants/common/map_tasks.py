@@ -7,7 +7,7 @@ from agent.assistants.common.forms import WrittenQuery
 from agent.configuration import Configuration
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.intent import extract_place, map_task_by_rules
-from agent.evidence.maps import valid_map_task
+from agent.evidence.maps import WAY_TIMES, valid_map_task
 from agent.evidence.said import with_said
 from agent.evidence.types import MapTask, Point, Query
 from agent.texts import Language, reads_han
@@ -96,14 +96,15 @@ def map_task(
 
 def has_place(task: MapTask, near: Point | None) -> bool:
     """Return whether there is a place, a city, two ends or the user's position to begin from."""
+    is_way = bool(task.get("destination") and (task.get("origin") or near))
     if task["intent"] in _NEEDS_NO_PLACE:
-        return bool(task.get("destination") and (task.get("origin") or near))
-    return bool(task.get("place") or task.get("city") or near)
+        return is_way
+    return is_way or bool(task.get("place") or task.get("city") or near)
 
 
 def _where(task: MapTask) -> tuple[object, ...]:
     """Return what a task is about, apart from its keywords."""
-    keys = ("intent", "place", "city", "origin", "destination", "mode")
+    keys = ("intent", "place", "city", "origin", "destination", "mode", *WAY_TIMES)
     return (*(task.get(key) for key in keys), *task.get("via", []),
             *task.get("avoid", []), *task.get("wishes", []))  # fmt: skip
 

@@ -31,6 +31,7 @@ from agent.evidence.hours import minutes_of
 from agent.evidence.intent import extract_place, needs_origin, needs_place
 from agent.evidence.kinds import is_stop, kind_searched
 from agent.evidence.language import fold
+from agent.evidence.maps import WAYS, dated
 from agent.evidence.mentions import mentioned, places_of
 from agent.evidence.outing.schedule import MEALS
 from agent.evidence.outing.wish import is_looked_up, meant_by, valid_day, valid_wish
@@ -120,12 +121,15 @@ def asked(
     may_skip = bool(previous["sources"] or reply) or _needs_none(written, turn, previous)
     if not (replans or queries) and (written.query or not may_skip or outing is not None):
         queries = [question_as_query(turn, configuration)]
+    queries = [_on_day(query, valid_day(written.day) or turn.get("today", "")) for query in queries]
     demands = valid_constraints(stated.model_dump()) if stated else Constraints()
     demands = _of_all(demands, queries)
     demands = demands if outing else _with_kind(demands, queries, previous)
     queries = [_for_the_web(query, demands) for query in queries]
     is_reply = not (queries or demands or replans)
     needs = None if replans else _needs(written, plans, queries, configuration, turn)
+    if needs == "origin" and _starts_from_what_was_said(queries, material):
+        needs = None
     used = used_of(written.preferred, person, demands, tag)
     is_meant = may_be(tag, turn["question"]) or "language" in used
     return Asked(
@@ -391,6 +395,18 @@ def _needs(
     if turn["near"] or configuration.geo_routing == "never" or written.needs not in get_args(Needs):
         return None
     return cast(Needs, written.needs)
+
+
+def _on_day(query: Query, day: str) -> Query:
+    task = query["map"]
+    return Query(**{**query, "map": dated(task, day)}) if task else query
+
+
+def _starts_from_what_was_said(queries: Sequence[Query], material: str) -> bool:
+    """Return whether each way begins where somebody said: "from there" is where they were last."""
+    ways = [task for query in queries if (task := query["map"]) and task["intent"] in WAYS]
+    said = fold(material)
+    return bool(ways) and all(fold(way.get("origin") or "\n") in said for way in ways)
 
 
 _SEARCHES = ("nearby", "area")

@@ -26,6 +26,7 @@ from agent.mcp.amap.records import (
     location_of,
 )
 from agent.mcp.amap.tools import RADIUS_M, ROUTE_TOOLS
+from agent.mcp.new_records import NamedStop
 from agent.mcp.prefetch import ITSELF_M, Prefetch, is_middle, one_line_of
 from agent.mcp.records import (
     CALLS_FOR_TOOLS,
@@ -220,7 +221,8 @@ class AmapPrefetch(Prefetch):
         self._city = chinese_city(self._city)
 
     async def _nearby(self) -> None:
-        anchor = await self._centre()
+        middle = await self._middle(RADIUS_M[1])
+        anchor = ResolvedPlace(*middle) if middle else await self._centre()
         self._records.set_centre(anchor.name, anchor.location, anchor.district)
         words = self._keywords() or [""]
         searches = await self._near_or_wider(RADIUS_M, lambda: self._around(anchor, words))
@@ -322,6 +324,10 @@ class AmapPrefetch(Prefetch):
             raise self._no_place()
 
         return await self._end(origin), await self._end(destination)
+
+    async def _stop(self, name: str | None) -> NamedStop:
+        end = await self._end(name)
+        return end.name, end.location
 
     async def _end(self, text: str | None) -> ResolvedPlace:
         if near := self._meant_here(text):

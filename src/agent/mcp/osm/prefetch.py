@@ -14,6 +14,7 @@ from agent.evidence.geo import location_in, metres_apart, parse_lnglat
 from agent.evidence.language import fold
 from agent.evidence.ordering import judged
 from agent.evidence.types import Location, MapTask, Place
+from agent.mcp.new_records import NamedStop
 from agent.mcp.osm.records import OsmReader, location_of, name_of, spoken_name
 from agent.mcp.osm.tools import MODES, PROVIDER
 from agent.mcp.prefetch import ITSELF_M, Prefetch, is_middle, one_line_of
@@ -56,7 +57,12 @@ class OsmPrefetch(Prefetch):
         self._reader, self._language = OsmReader(records), records.options.language
 
     async def _nearby(self) -> None:
-        await self._search(await self._centre())
+        middle = await self._middle(_RADIUS_M[1])
+        await self._search(OsmSpot(*middle, {}) if middle else await self._centre())
+
+    async def _stop(self, name: str | None) -> NamedStop:
+        end = await self._end_at(name or "", None)
+        return end.name, end.location
 
     async def _search(self, spot: OsmSpot) -> None:
         """Search within a city or a district, else around the spot."""

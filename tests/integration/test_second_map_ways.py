@@ -1,0 +1,122 @@
+"""Ways on OpenStreetMap and what lies on them: over places, between two, at a time, as wished."""
+
+import re
+
+import pytest
+
+from agent.assistants.common.map_tasks import has_place
+from agent.evidence.geo import distance_text, metres_apart
+from agent.evidence.maps import valid_map_task
+from agent.evidence.records import way_text
+from agent.evidence.types import MapTask
+from agent.mcp.records import lnglat
+from agent.texts import say
+from tests.integration.test_second_map_server import STATION, World, world_fixture
+from tests.support.map_fixtures import script_fixture
+
+__all__ = ["script_fixture", "world_fixture"]
+
+
+async def test_something_between_two_is_searched_around_their_middle_and_from_both_ends(
+    world: World,
+) -> None:
+    """ "On the way from the station to the museum" was searched around one of them."""
+    ends = {"origin": STATION, "destination": "Museum of Rivers"}
+    task = {"intent": "nearby", "keywords": ["cafe"], **ends}
+    assert has_place(MapTask(**task), None)  # type: ignore[typeddict-item]
+    result = await world.result(task)
+    assert result.centre_name == say(
+        "map.between", "en", begin=ends["origin"], end=ends["destination"]
+    )
+    [place, *_] = result.places
+    assert (place["distance_from"], place["further"][0]["origin"]) == (*ends.values(),)
+    both = (place["distance_m"] or 0) + (place["further"][0]["metres"] or 0)
+    assert result.between is not None
+    straight = metres_apart(result.between[0][1], result.between[1][1])
+    assert place["detour_m"] == pytest.approx(both - straight, abs=2)
+    assert not [gap for gap in result.gaps if gap["code"] == "map_between"]
+
+
+async def test_between_two_that_are_far_apart_only_the_middle_is_searched_and_that_is_told(
+    world: World,
+) -> None:
+    task = {"intent": "nearby", "keywords": ["cafe"], "origin": STATION}
+    result = await world.result({**task, "destination": "13.0,52.0"})
+    told = [gap["message"] for gap in result.gaps if gap["code"] == "map_between"]
+    values = {"begin": STATION, "end": "13.0,52.0", "far": distance_text(10_000)}
+    assert told == [say("map.between_far", "en", **values)]
+
+
+async def test_a_way_goes_over_the_places_named_and_says_what_it_takes_no_account_of(
+    world: World,
+) -> None:
+    ends = {"origin": STATION, "destination": "Museum der Flüsse", "via": ["Uferpark"]}
+    wishes = ["not along the main road", "no stairs"]
+    way = {"intent": "route", "mode": "walking", "wishes": wishes, "arrive_by": "09:00", **ends}
+    result = await world.result(way)
+    [route] = result.routes
+    assert route["destination"] == "Uferpark → Museum der Flüsse"
+    assert (route["distance_m"] or 0) > 602
+    assert [end["name"] for end in route["ends"]] == [STATION, "Museum der Flüsse"]
+    assert [stop["name"] for stop in route["via"]] == ["Uferpark"]
+    assert route["zone"] == "Europe/Berlin"
+    legs = way_text(route["steps"], "de").split("; ")
+    assert [leg.partition(": ")[0] for leg in legs] == [
+        f"{STATION} → Uferpark", "Uferpark → Museum der Flüsse",
+    ]  # fmt: skip
+    assert all(re.search(r": \S+ k?m, \d+ Min\.$", leg) for leg in legs), legs
+    between = route["id"].split(":")[3].split(",")
+    assert route["url"].count("loc=") == 3
+    assert f"&loc={float(between[1]):.5f},{float(between[0]):.5f}&" in route["url"]
+    [gap] = result.gaps
+    assert (gap["code"], gap["message"]) == (
+        "map_unmet",
+        say("map.unmet", "en", wishes=", ".join(wishes)),
+    )
+
+
+@pytest.mark.usefixtures("map_server_script")
+async def test_a_model_s_way_over_a_place_and_the_direct_one_are_two(world: World) -> None:
+    result = await world.result({"intent": "route", "origin": STATION, "destination": "Uferpark"})
+    start, end = (lnglat(at["location"]) for at in result.routes[0]["ends"])
+    ends = {"origin": start, "destination": end}
+    for more in ({}, {"via": "13.403,52.521"}):
+        await world.call(result, "osm_route", mode="walking", **ends, **more)
+    assert [route["url"].count("loc=") for route in result.routes] == [0, 3]
+
+
+async def test_what_a_map_cannot_tell_of_a_place_is_left_to_the_writer_who_sees_what_is_known(
+    world: World,
+) -> None:
+    """“Cannot tell how far it is on foot” stood above an answer that told it, measured."""
+    task = valid_map_task(
+        {"intent": "poi", "place": "Uferpark", "wishes": ["how far on foot", "traffic now"]}
+    )
+    result = await world.result(dict(task or {}))
+    assert [place["name"] for place in result.places] == ["Uferpark"]
+    assert result.gaps == []
+
+
+async def test_a_way_that_was_not_found_takes_no_account_of_nothing(world: World) -> None:
+    way = {"intent": "route", "origin": STATION, "destination": "Nirgendwo", "wishes": ["no hills"]}
+    result = await world.result(way)
+    assert [gap["code"] for gap in result.gaps] == ["map_place_not_found"]
+
+
+@pytest.mark.parametrize("mode", ["walking", "driving"])
+async def test_when_one_wants_to_be_there_is_told_where_traffic_matters_apart_from_the_way(
+    world: World, mode: str
+) -> None:
+    way = {"intent": "route", "origin": STATION, "destination": "Uferpark", "mode": mode}
+    wishes = {"wishes": ["no main road"], "depart_at": "7:30", "arrive_by": "2026-12-01T8:00"}
+    task = valid_map_task({**way, **wishes})
+    assert task is not None
+    assert (task["depart_at"], task["arrive_by"]) == ("07:30", "2026-12-01T08:00")
+    assert valid_map_task(task) == task
+    result = await world.result(dict(task))
+    told = [gap["message"] for gap in result.gaps]
+    times = [("depart_at", "07:30"), ("arrive_by", "08:00")]
+    joined = ", ".join(say(f"map.{key}", "en", time=time) for key, time in times)
+    untimed = say("map.untimed", "en", wishes=joined)
+    assert told[0] == say("map.unmet", "en", wishes="no main road")
+    assert told[1:] == ([untimed] if mode == "driving" else [])
