@@ -102,6 +102,9 @@ _TIME = re.compile(
     rf"((?:(?:{_PART})\s*:?\s*){{0,2}})(\d{{1,2}})(?:[:点时](半|\d{{1,2}})?)?\D*?(?:([ap])\.?m)?$",
     re.IGNORECASE,
 )
+_BETWEEN, _BETWEEN_ENDS = re.compile(_AND), re.compile(_TO)
+_DAY_NAME = re.compile(rf"[{_NUMBERS}]|{_NAME}", re.IGNORECASE)
+_CLOCK_SIGNS = (":", "点", "时", "am", "a.m", "pm", "p.m", "night", "noon")
 _LATER_PARTS = ("下午", "傍晚", "晚", "夜")
 _NEXT_DAY = ("次日", "翌日", "第二天")
 _NAMED_DAYS = {
@@ -255,7 +258,7 @@ class _Reader:
 
     def _take_extension(self, words: str) -> None:
         """Let the days that are spoken of end later than the last hours did."""
-        end = _minutes(re.split("[至到]", words, maxsplit=1)[1])
+        end = _minutes(_ends(words)[-1])
         for season in self._spoken():
             if not season.spans:
                 raise ValueError(words)
@@ -304,7 +307,7 @@ def _days(kind: str, words: str, named: set[int]) -> set[int]:
         return set(EVERY_DAY)
     if kind == "rest":
         return set(EVERY_DAY - named)
-    return {day for item in re.split(_AND, words) for day in _item_days(item)}
+    return {day for item in _BETWEEN.split(words) for day in _item_days(item)}
 
 
 def _item_days(words: str) -> set[int]:
@@ -314,7 +317,7 @@ def _item_days(words: str) -> set[int]:
     if has_any(words, ("周末", "双休日", "weekend")):
         return {6, 7}
     ends = [] if "假" in words else list(_numbers(words))
-    if not re.search(_TO, words):
+    if len(_ends(words)) == 1:
         return set(ends)
     first, last = ends[0], ends[-1]
     return {1 + (first - 1 + step) % 7 for step in range((last - first) % 7 + 1)}
@@ -322,21 +325,26 @@ def _item_days(words: str) -> set[int]:
 
 def _numbers(words: str) -> Iterator[int]:
     """Yield the ISO weekdays of the names in a token."""
-    for name in re.findall(rf"[{_NUMBERS}]|{_NAME}", words, re.IGNORECASE):
+    for name in _DAY_NAME.findall(words):
         yield _NAMED_DAYS.get(name[:3].casefold()) or min(_NUMBERS.index(name) + 1, 7)
 
 
+def _ends(words: str) -> list[str]:
+    """Return both ends of a span, or the one thing that it is."""
+    return [end.strip() for end in _BETWEEN_ENDS.split(words, maxsplit=1)]
+
+
 def _months(words: str) -> set[int]:
-    ends = [int(each) for each in re.findall(r"(\d{1,2})(?![\d日号])", words)]
+    ends = [int(end.partition("月")[0].lstrip("次翌年")) for end in _ends(words)]
     first, last = ends[0], ends[-1]
     return {1 + (first - 1 + step) % 12 for step in range((last - first) % 12 + 1)}
 
 
 def _span(words: str) -> tuple[int, int]:
     """Return the minutes of a span, which may end on the next day."""
-    first, last = re.split(_TO, words, maxsplit=1)
+    first, last = _ends(words)
     start, end = _minutes(first), _minutes(last)
-    if ":" not in words and not re.search(r"[点时]|[ap]\.?m|n(?:igh|oo)", words):
+    if not has_any(words, _CLOCK_SIGNS):
         raise ValueError(words)
     if has_any(last, _NEXT_DAY) or end <= start:
         end += DAY_MINUTES
@@ -370,8 +378,8 @@ _MOST_SPANS = 6000
 """Of a year."""
 _KEPT = 1024
 """Texts of hours whose weeks are kept."""
-_SHUT = re.compile(r"\s*\b(?:off|closed)\s*$", re.IGNORECASE)
-_INEXACT = re.compile(r"sunrise|sunset|dawn|dusk|\d\+", re.IGNORECASE)
+_SHUT = ("off", "closed")
+_INEXACT = ("sunrise", "sunset", "dawn", "dusk")
 
 
 _OSM_DAYS = ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su")
@@ -406,7 +414,7 @@ def osm_hours(text: str, day: date) -> Sequence[Hours]:
     whole = _LISTED_DAYS.sub(",", whole)
     rules = [rule.strip() for rule in whole.split(";")]
     rules = [rule for rule in rules if rule]
-    if len(rules) == 1 and _SHUT.fullmatch(rules[0]):
+    if len(rules) == 1 and rules[0].casefold() in _SHUT:
         return [[]]
     opened: _RuleDays = {}
     unread: list[Opening] = []
@@ -465,7 +473,9 @@ def _days_named(rule: str, first: datetime) -> frozenset[int]:
     """Return the weekdays of a rule whose hours cannot be read; raise where it does not tell."""
     at = next((at for at, char in enumerate(rule) if char.isdigit()), len(rule))
     days, clocks = rule[:at].strip(), rule[at:]
-    if not days or any(char.isalpha() for char in _INEXACT.sub("", clocks)):
+    for word in _INEXACT:
+        clocks = clocks.casefold().replace(word, "")
+    if not days or any(map(str.isalpha, clocks)):
         raise ValueError("of which days is not said")
     reader = opening_hours.OpeningHours(days)
     spans = reader.intervals(first, first + timedelta(weeks=_WEEKS))
@@ -480,11 +490,13 @@ def _days_named(rule: str, first: datetime) -> frozenset[int]:
 
 def _days_of_rule(rule: str, first: datetime) -> _RuleDays:
     """Return the hours of each day of a year that a rule speaks of; raise where it is not read."""
-    if _INEXACT.search(rule):
+    is_open_ended = any(part[-1:].isdigit() for part in rule.split("+")[:-1])
+    if is_open_ended or has_any(rule.casefold(), _INEXACT):
         raise ValueError("until when is not said")
     last = first + timedelta(weeks=_WEEKS)
-    shut = _SHUT.search(rule)
-    reader = opening_hours.OpeningHours(_SHUT.sub("", rule) if shut else rule)
+    named, _, last_word = rule.rpartition(" ")
+    shut = last_word.casefold() in _SHUT
+    reader = opening_hours.OpeningHours(named.rstrip() if shut else rule)
     spans = list(itertools.islice(reader.intervals(first, last), _MOST_SPANS))
     if len(spans) == _MOST_SPANS:
         raise ValueError("more spans than a place has")

@@ -11,8 +11,8 @@ import unicodedata
 from datetime import date
 from decimal import ROUND_HALF_UP, Context, Decimal
 
-from agent.core.patterns import PIECE
-from agent.core.strings import has_han
+from agent.core.patterns import PIECE, any_word
+from agent.core.strings import has_any, has_han
 from agent.evidence.figures import figures
 
 _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "「": "」", "『": "』", "`": "`"}
@@ -28,22 +28,18 @@ _SEPARATOR = re.compile(
 )
 _DIGITS = re.compile(r"(?<![0-9.,])[0-9]{4,}(?![0-9,])")
 _SENTENCE = re.compile(r"(?:^|[.!?。！？]\s+)[\"'“‘]?([A-Z])(?=[a-z]*[\s,.;!?]|[a-z]*$)")
-_EXAMPLE = re.compile(
-    r"(?:e\.g\.|i\.e\.|such as|for example|for instance|\blike\b|[:：“‘\"'「『]|如|例|形)",
-    re.IGNORECASE,
+_EXAMPLE = (
+    *("e.g.", "i.e.", "such as", "for example", "for instance", " like "),
+    *(*":：“‘\"'「『", "如", "例", "形"),
 )
-_SHOWS_GROUPS = re.compile(
-    r"[0-9],[0-9]{3}(?![0-9])|thousands? separator|千分位|千位分隔", re.IGNORECASE
-)
+_GROUPS = ("thousand separator", "thousands separator", "千分位", "千位分隔")
 _SHOWS_DECIMALS = re.compile(
     r"[0-9]\.[0-9]|decimal|tenth|hundredth|小数|保留.{0,3}位|精确到|十分位|百分位", re.IGNORECASE
 )
-_DIGITS_ONLY = re.compile(r"digits|separator|comma|数字|数位|逗号|分隔", re.IGNORECASE)
+_DIGITS_ONLY = ("digits", "separator", "comma", "数字", "数位", "逗号", "分隔")
 _WITH_UNIT = re.compile(rf"([+-]?{_ANY_NUMBER})\s*([^\W\d_]{{1,12}}(?:/[^\W\d_]{{1,6}})?|[%℃°])")
 _WORD = re.compile(r"[0-9]+(?:\.[0-9]+)?|[^\W\d_\u3400-\u9fff]+|[\u3400-\u9fff]")
-_DOUBT = re.compile(
-    r"\b(?:not|or|neither|maybe|perhaps)\b|不是|并非|或|还是|也许|可能", re.IGNORECASE
-)
+_DOUBT = any_word("not|or|neither|maybe|perhaps|不是|并非|或|还是|也许|可能")
 """Words with which an answer is none, or one of several."""
 _MAX_WORDS = 12
 _DECIMALS = re.compile(
@@ -57,7 +53,7 @@ _COUNTED = {"一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5,
 def formatted(answer: str, requirement: str = "") -> str:
     """Return the answer as it is compared: all rules. Empty stays empty."""
     form = _with_spaces(presentable(answer, requirement))
-    if not _SHOWS_GROUPS.search(requirement):
+    if not _shows_groups(requirement):
         form = _without_groups(form)
     if shows_capitals(requirement):
         return form
@@ -67,7 +63,7 @@ def formatted(answer: str, requirement: str = "") -> str:
 def presentable(answer: str, requirement: str = "") -> str:
     """Return the answer as people read it: every rule but those of a comparison."""
     bare = _without_quotes(" ".join(unicodedata.normalize("NFC", answer).split()))
-    if _DIGITS_ONLY.search(requirement) and not _SHOWS_GROUPS.search(requirement):
+    if has_any(requirement.casefold(), _DIGITS_ONLY) and not _shows_groups(requirement):
         bare = _without_groups(bare)
     bare = _with_decimals(bare, requirement)
     if number := _NUMBER.fullmatch(bare):
@@ -99,6 +95,10 @@ def with_unit(answer: str, text: str) -> str:
     value = Decimal(answer.replace(",", ""))
     told = [each for each in figures(text) if each.kind and each.value == value]
     return told[0].text if len({(each.kind, each.scale) for each in told}) == 1 else answer
+
+
+def _shows_groups(requirement: str) -> bool:
+    return bool(_GROUPED.search(requirement)) or has_any(requirement.casefold(), _GROUPS)
 
 
 def _without_groups(text: str) -> str:
@@ -189,8 +189,7 @@ def _is_dated(*texts: str) -> bool:
 def shows_capitals(requirement: str) -> bool:
     """Return True if an example in the requirement has a capital, not only a sentence's first."""
     begins = {match.start(1) for match in _SENTENCE.finditer(requirement)}
-    if _EXAMPLE.search(requirement):
-        begins = {at for at in begins if not _EXAMPLE.search(requirement[:at])}
+    begins = {at for at in begins if not has_any(f" {requirement[:at]}".casefold(), _EXAMPLE)}
     return any(letter.isupper() for at, letter in enumerate(requirement) if at not in begins)
 
 
