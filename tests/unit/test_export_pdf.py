@@ -10,6 +10,7 @@ from pypdf import PdfReader
 
 from agent.core.errors import AgentError
 from agent.evidence.ordering import judged
+from agent.evidence.types import Source
 from agent.export.pdf import pdf_document
 from agent.export.pdf_text import (
     MixedParagraph,
@@ -308,3 +309,24 @@ def test_a_citation_stands_at_its_word_without_a_blank() -> None:
     text = "It is far away. [1](https://example.com/a) Near."
     [markup] = inline_markup(MarkdownIt().parse(text)[1].children or [], "en")
     assert "far away.</font><super" in markup
+
+
+def test_a_note_is_small_print() -> None:
+    reader = read(
+        answer="好的。\n\n*停留时间是估计的。*\n\n也*好*。", sources=[], places=[], notice=""
+    )
+    sizes = {}
+    reader.pages[0].extract_text(
+        visitor_text=lambda text, _page, _at, _font, size: sizes.setdefault(text.strip(), size)
+    )
+    assert sizes["停留时间是估计的。"] == 8.5
+    assert sizes["好的。"] == sizes["也好。"] == 10.5
+
+
+def test_a_place_among_the_sources_is_told_by_its_map_not_by_the_address_of_a_marker() -> None:
+    url = "https://uri.amap.com/marker?position=116.4,39.9&name=%E4%B9%A6%E5%BA%97"
+    shop = Source(**{**source(1, url, "书店"), "kind": "place", "provider": "高德地图"})
+    reader = read(answer=f"去书店[1]({url})。", sources=[shop], places=[])
+    assert "uri.amap.com" not in text_of(reader)
+    assert "高德地图" in text_of(reader)
+    assert addresses(reader) == {url}

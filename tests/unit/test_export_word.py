@@ -194,3 +194,13 @@ def test_one_point_alone_is_no_map(count: int, is_drawn: bool) -> None:
     places = [place(number) for number in range(1, count + 1)]
     assert ("<a:blip" in body(places=places)) is is_drawn
     assert ('class="map"' in html_page(answer(places=places))) is is_drawn
+
+
+def test_a_note_is_small_print_and_han_characters_do_not_slant() -> None:
+    document = written(answer="好的。\n\n*停留时间是估计的。*\n\n也*好*。", sources=[], places=[])
+    styles = {each.text: each.style.name for each in document.paragraphs}
+    assert styles["停留时间是估计的。"] == "Caption"
+    assert styles["也好。"] == "Normal"
+    assert not any(run.italic for each in document.paragraphs for run in each.runs)
+    english = written(language="en", answer="it *is* so", sources=[], places=[])
+    assert any(run.italic for each in english.paragraphs for run in each.runs)

@@ -1,14 +1,18 @@
 """A planned day as files: calendar, route, pocket map, and what an answer without one says."""
 
 import io
+import re
+from html import escape
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
+import docx
 import pypdf
 import pytest
 from reportlab.graphics.shapes import String
 
 from agent.core.errors import AgentError
+from agent.evidence.outing.text import outing_section
 from agent.evidence.types import Leg, Outing, Stop
 from agent.export.finished import FinishedAnswer
 from agent.export.gpx import gpx
@@ -17,6 +21,7 @@ from agent.export.outing import calendar, pocket_map, stop_pins
 from agent.export.pdf import pdf_document, pocket_document
 from agent.export.pdf_map import map_drawing
 from agent.export.svg_map import WIDTH, Box, place_labels, text_width
+from agent.export.word import word_document
 from agent.mcp.amap.records import stops_link
 from agent.texts import say
 from tests.unit.export_samples import NOTICE, place
@@ -176,6 +181,56 @@ def test_the_pocket_map_says_whole_that_it_is_sample_data():
         for page in pypdf.PdfReader(io.BytesIO(pocket_document(answer(notice=SAMPLE)))).pages
     )
     assert "".join(SAMPLE.split()) in "".join(printed.split())
+
+
+def planned(**changed) -> FinishedAnswer:
+    """An answer as it is told: words, the day's table among them, words."""
+    section = re.sub(r" \[\^[^\]]+\]", "", outing_section(outing(), "zh"))
+    other = "| 时间 | 什么 |\n| --- | --- |\n| 08:00 | 早饭 |"
+    return answer(answer=f"好的。\n\n{other}\n\n{section}", **changed)
+
+
+CAPTION = "用手机扫码"
+
+
+def test_the_code_that_opens_the_stops_on_a_phone_stands_beside_them_in_every_file():
+    page = html_page(planned())
+    [figure] = re.findall(r'<figure class="code">.*?</figure>(?=<table)', page)
+    assert CAPTION in figure
+    assert "<svg" in figure
+    assert escape(outing()["url"]) in figure
+    printed = pypdf.PdfReader(io.BytesIO(pdf_document(planned())))
+    [spot] = [at for text, at in texts_at(printed) if text.startswith(CAPTION)]
+    rows = [at for text, at in texts_at(printed) if text.startswith("09:30")]
+    assert spot[0] > 400 > rows[-1][0]
+    assert rows[-1][1] > spot[1]
+    document = docx.Document(io.BytesIO(word_document(planned())))
+    _, stops, *_ = document.tables
+    column = stops.columns[len(stops.columns) - 1].cells
+    assert column[1].text.strip().startswith(CAPTION)
+    assert column[1]._tc is column[-1]._tc
+    assert column[1]._tc.xpath(".//pic:pic")
+
+
+def test_a_day_without_an_address_of_its_stops_has_no_code():
+    told = planned(outing={**outing(), "url": ""})
+    assert CAPTION not in html_page(told)
+    assert CAPTION not in "".join(
+        text for text, _ in texts_at(pypdf.PdfReader(io.BytesIO(pdf_document(told))))
+    )
+    assert len(docx.Document(io.BytesIO(word_document(told))).tables[1].columns) == 3
+
+
+def texts_at(reader: pypdf.PdfReader) -> list[tuple[str, tuple[float, float]]]:
+    """Each text of a PDF's pages with where it stands."""
+    found = []
+
+    def visit(text, page, at, *_font):
+        found.append((text.strip(), (at[4] + page[4], at[5] + page[5])))
+
+    for page in reader.pages:
+        page.extract_text(visitor_text=visit)
+    return found
 
 
 def test_the_names_on_the_pdfs_map_stay_within_its_frame():

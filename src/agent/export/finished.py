@@ -21,6 +21,9 @@ from agent.evidence.records import (
 from agent.evidence.types import Outing, Place, Route, Source
 from agent.texts import Language, say
 
+WIDE = ("zh", "zh-Hant", "ja")
+"""Languages without blanks between words, whose quotation marks and dashes are wide."""
+
 
 @dataclass(frozen=True)
 class FinishedAnswer:

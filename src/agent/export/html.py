@@ -117,7 +117,7 @@ def _answer(answer: FinishedAnswer, cards: PlaceCards) -> str:
     text = without_title(without_notice(answer.answer, answer.notice), answer.question)
     if answer.sources:
         text = strip_references(text)
-    return f'<section class="answer">{answer_html(text, titles, cards)}</section>'
+    return f'<section class="answer">{answer_html(text, titles, cards, answer)}</section>'
 
 
 def _checked(answer: FinishedAnswer) -> str:

@@ -6,6 +6,7 @@ from html import escape
 from typing import Any
 
 from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
@@ -28,6 +29,7 @@ from agent.export.finished import (
     without_notice,
     without_title,
 )
+from agent.export.outing import STOPS, PhoneCode, mark_stops, qr_svg
 from agent.export.place_cards import CARD, Card, PlaceCards
 from agent.texts import Language, say
 
@@ -36,10 +38,16 @@ _TOP_LEVEL = 3
 """Headings of the answer begin below those of the page."""
 
 
-def answer_html(markdown: str, titles: Mapping[str, str], cards: PlaceCards | None = None) -> str:
+def answer_html(
+    markdown: str,
+    titles: Mapping[str, str],
+    cards: PlaceCards | None = None,
+    planned: FinishedAnswer | None = None,
+) -> str:
     """Return HTML: raw HTML is shown as text, images are not loaded, links are http or https only.
 
-    `titles` maps a citation's number to its source's title, shown when one points at it.
+    `titles` maps a citation's number to its source's title, shown when one points at it; `planned`
+    is an answer whose day has a code beside its table.
     """
     parser = answer_parser()
     tokens = parser.parse(markdown)
@@ -51,6 +59,9 @@ def answer_html(markdown: str, titles: Mapping[str, str], cards: PlaceCards | No
         token.info = ""
         _mark_links(token.children or [], titles)
     _mark_timetables(tokens)
+    if planned:
+        mark_stops(tokens, planned)
+        parser.add_render_rule("table_open", _table_html)
     if cards:
         tokens = cards.apply(tokens)
         parser.add_render_rule(CARD, _card_html)
@@ -77,6 +88,17 @@ def _card_html(_: Any, tokens: Sequence[Token], index: int, *_options: Any) -> s
         f'<span class="facts">{facts}</span>'
         f"{ticks_html(card)}"
     )
+
+
+def _table_html(
+    renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, _env: Any
+) -> str:
+    code: PhoneCode | None = tokens[index].meta.get(STOPS)
+    figure = ""
+    if code:
+        caption = f"<figcaption>{link_html(code.url, code.caption)}</figcaption>"
+        figure = f'<figure class="code">{qr_svg(code.url)}{caption}</figure>'
+    return f"{figure}{renderer.renderToken(tokens, index, options, _env)}"
 
 
 def photo_html(card: Card) -> str:
@@ -329,6 +351,12 @@ def cell_text(cell: SyntaxTreeNode) -> str:
     """Return the words of a table's cell."""
     tokens = [token for child in cell.children for token in child.to_tokens()]
     return "".join(part.content for token in tokens for part in token.children or [])
+
+
+def is_note(paragraph: SyntaxTreeNode) -> bool:
+    """Return whether a paragraph is emphasised as a whole: what stands beside an answer."""
+    [inline] = paragraph.children
+    return [child.type for child in inline.children] == ["em"]
 
 
 def escape_markdown(text: str) -> str:

@@ -1,10 +1,14 @@
 """Export a planned day: as a calendar (RFC 5545), and as a one-page pocket map (SVG)."""
 
 import io
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from html import escape
+from itertools import pairwise
 
 import segno
+from markdown_it.token import Token
 
 from agent.core.errors import AgentError
 from agent.evidence.hours import minutes_of
@@ -19,6 +23,8 @@ from agent.export.geojson import has_sane_axes
 from agent.export.svg_map import HEIGHT, WIDTH, Pin, draw_map, wrap
 from agent.texts import Language, say
 
+STOPS = "stops"
+"""Beneath this name the `meta` of a table's token has the code that stands beside it."""
 _LONGEST_LINE = 73
 """Octets of a line; with the space before a continued one it stays within 75."""
 
@@ -174,6 +180,30 @@ def _row(number: int | None, stop: Stop, y: float, language: Language) -> tuple[
         f'<text class="time" x="{_MARGIN}" y="{y + 16}">{time}</text>{texts}',
         y + max(_ROW, 16 * len(lines) + 8),
     )
+
+
+@dataclass(frozen=True)
+class PhoneCode:
+    """Hold what opens the stops of a day on a phone, as a code to scan, and what it is."""
+
+    url: str
+    caption: str
+
+
+def mark_stops(tokens: Sequence[Token], answer: FinishedAnswer) -> None:
+    """Give the table of a planned day its code, where its stops have an address."""
+    outing = answer.outing
+    if not outing or not outing["url"] or not outing["stops"]:
+        return
+    first = outing["stops"][0]
+    time = f"{first['begins']}–{first['ends']}"
+    table: Token | None = None
+    for before, token in pairwise(tokens):
+        if before.type == "table_open":
+            table = before
+        elif before.type == "td_open" and table and token.content.strip() == time:
+            table.meta[STOPS] = PhoneCode(outing["url"], phone_caption(outing, answer.language))
+            return
 
 
 def phone_caption(outing: Outing, language: Language) -> str:

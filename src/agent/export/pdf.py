@@ -29,8 +29,8 @@ from agent.core.processor import breathe
 from agent.core.strings import one_line
 from agent.evidence.markdown import open_url
 from agent.evidence.outing.text import day_title, outing_section
-from agent.evidence.references import strip_references
-from agent.evidence.types import Outing, Source
+from agent.evidence.references import site_of, strip_references
+from agent.evidence.types import Source
 from agent.export.finished import (
     FinishedAnswer,
     by_mention,
@@ -44,8 +44,8 @@ from agent.export.finished import (
     without_notice,
     without_title,
 )
-from agent.export.markdown import answer_parser, cell_text, place_table
-from agent.export.outing import outing_of, phone_caption, stop_pins
+from agent.export.markdown import answer_parser, cell_text, is_note, place_table
+from agent.export.outing import STOPS, PhoneCode, mark_stops, outing_of, stop_pins
 from agent.export.pdf_map import code_drawing, map_drawing
 from agent.export.pdf_text import (
     CHINESE,
@@ -99,7 +99,7 @@ def pdf_document(answer: FinishedAnswer) -> bytes:
     parts = [
         *page.lines(title, size=_SIZES[1], after=4, bold=True),
         *page.lines(subtitle(answer), size=_SMALL, colour=_GREY),
-        *page.markdown(strip_references(text) if answer.sources else text, cards),
+        *page.markdown(strip_references(text) if answer.sources else text, answer, cards),
         *page.lines(statement_line(answer), size=_SMALL, colour=_GREY),
         *page.lines(answer.notice, size=_SMALL, colour=_GREY),
         *_checked(answer, page),
@@ -135,26 +135,10 @@ def pocket_document(answer: FinishedAnswer) -> bytes:
         *page.lines(answer.notice, size=_SMALL, colour=_GREY),
         map_drawing(pins := stop_pins(answer), width=_WIDTH, path=len(pins)),
         Spacer(1, 6),
-        *_beside_code(_MARKER.sub("", section), outing, answer.language),
+        *page.markdown(_MARKER.sub("", section), answer),
         *page.lines(credit(answer.places, answer.language), size=_SMALL, colour=_GREY),
     ]
     return _built(parts, title, answer.language)
-
-
-def _beside_code(section: str, outing: Outing, language: Language) -> list[Any]:
-    """Return the stops, and beside them the code that opens them on a phone."""
-    if not outing["url"]:
-        return _Page(language).markdown(section)
-    width = _WIDTH - _QR - 2 * _PADDING
-    caption = _Page(language).lines(phone_caption(outing, language), size=_SMALL, colour=_GREY)
-    cells = [_Page(language, width).markdown(section), [code_drawing(outing["url"], _QR), *caption]]
-    table = Table([cells], colWidths=[width + 2 * _PADDING, _QR], splitInRow=1)
-    table.setStyle(TableStyle([
-        ("VALIGN", (0, 0), (-1, -1), "TOP"),
-        ("LEFTPADDING", (0, 0), (-1, -1), 0), ("RIGHTPADDING", (0, 0), (-1, -1), 0),
-        ("TOPPADDING", (0, 0), (-1, -1), 0),
-    ]))  # fmt: skip
-    return [table]
 
 
 def _footer(made_by: str) -> Any:
@@ -196,7 +180,7 @@ def _checked(answer: FinishedAnswer, page: "_Page") -> list[Any]:
 
 
 def _sources(answer: FinishedAnswer, page: "_Page") -> list[Any]:
-    """Return the numbered sources; their addresses can be read on paper."""
+    """Return the numbered sources; the addresses of pages can be read on paper."""
     if not answer.sources:
         return []
     rows = [page.source(number, source) for number, source in numbered_sources(answer)]
@@ -210,9 +194,13 @@ class _Page:
         self._language: Language = language
         self._width = width
 
-    def markdown(self, text: str, cards: PlaceCards | None = None) -> list[Any]:
-        """Return the blocks of the answer's Markdown."""
+    def markdown(
+        self, text: str, answer: FinishedAnswer | None = None, cards: PlaceCards | None = None
+    ) -> list[Any]:
+        """Return the blocks of Markdown; beside the stops of an answer's day stands its code."""
         tokens = answer_parser().parse(text)
+        if answer:
+            mark_stops(tokens, answer)
         tree = SyntaxTreeNode(cards.apply(tokens) if cards else tokens)
         return self._blocks(tree.children, 0)
 
@@ -259,10 +247,12 @@ class _Page:
         title = text_markup(one_line(source["title"]) or one_line(url), self._language)
         markup = link_markup(url, title)
         if open_url(url):
-            unresolved = say("export.unresolved", self._language)
-            address = unresolved if source.get("unresolved") else one_line(unquote(url))
+            behind = "<br/>" if source["kind"] != "place" else " "
+            address = one_line(unquote(url)) if source["kind"] != "place" else site_of(source)
+            if source.get("unresolved"):
+                address = say("export.unresolved", self._language)
             address = text_markup(address, self._language)
-            markup += f'<br/><font size="{_SMALL - 1}" color="{_GREY}">{address}</font>'
+            markup += f'{behind}<font size="{_SMALL - 1}" color="{_GREY}">{address}</font>'
         return self._paragraph(markup, size=_SMALL + 0.5, level=1, bullet=f"{number}.")
 
     def _blocks(self, nodes: Sequence[SyntaxTreeNode], level: int) -> list[Any]:
@@ -275,13 +265,15 @@ class _Page:
                 pieces = self._inline(node, bold=True)
                 return self.heading(pieces, int(node.tag[1]), level=level)
             case "paragraph":
-                return [self._paragraph(markup, level=level) for markup in self._inline(node)]
+                look: dict[str, Any] = {"size": _SMALL, "colour": _GREY} if is_note(node) else {}
+                return [self._paragraph(each, level=level, **look) for each in self._inline(node)]
             case "bullet_list" | "ordered_list":
                 return self._list(node, level + 1)
             case "blockquote":
                 return self._blocks(node.children, level + 1)
             case "table":
-                return self._table(node)
+                code: PhoneCode | None = node.meta.get(STOPS)
+                return self._beside_code(node, code) if code else self._table(node, self._width)
             case "fence" | "code_block":
                 lines = node.content.rstrip().splitlines()
                 style: dict[str, Any] = {"size": _SMALL, "level": level + 1, "after": 0}
@@ -309,7 +301,20 @@ class _Page:
                     parts += self._block(child, level)
         return parts
 
-    def _table(self, node: SyntaxTreeNode) -> list[Any]:
+    def _beside_code(self, node: SyntaxTreeNode, code: PhoneCode) -> list[Any]:
+        """Return the stops, and beside them the code that opens them on a phone."""
+        width = self._width - _QR - 2 * _PADDING
+        caption = self.lines(code.caption, size=_SMALL, colour=_GREY)
+        cells = [self._table(node, width), [code_drawing(code.url, _QR), *caption]]
+        table = Table([cells], colWidths=[width + 2 * _PADDING, _QR], splitInRow=1)
+        table.setStyle(TableStyle([
+            ("VALIGN", (0, 0), (-1, -1), "TOP"),
+            ("LEFTPADDING", (0, 0), (-1, -1), 0), ("RIGHTPADDING", (0, 0), (-1, -1), 0),
+            ("TOPPADDING", (0, 0), (-1, -1), 0),
+        ]))  # fmt: skip
+        return [table, Spacer(1, 4)]
+
+    def _table(self, node: SyntaxTreeNode, width: float) -> list[Any]:
         rows = [row for part in node.children for row in part.children]
         cells = [[self._inline(cell, bold=row is rows[0]) for cell in row.children] for row in rows]
         if len(cells[0]) > _MOST_COLUMNS or any(len(cell) > 1 for row in cells for cell in row):
@@ -318,7 +323,7 @@ class _Page:
         # The library measures all rows anew for each page that a table goes over.
         parts = [rest[at : at + _MOST_ROWS] for at in range(0, len(rest), _MOST_ROWS)] or [[]]
         texts = [[cell_text(cell) for cell in row.children] for row in rows]
-        widths = column_widths(texts, self._width, wide=_SMALL, padding=2 * _PADDING)
+        widths = column_widths(texts, width, wide=_SMALL, padding=2 * _PADDING)
         return [self._grid([head, *part], widths, is_last=part is parts[-1]) for part in parts]
 
     def _as_text(self, row: Sequence[Sequence[str]]) -> list[Any]:

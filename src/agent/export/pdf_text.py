@@ -15,12 +15,11 @@ from reportlab.pdfbase.pdfmetrics import registerFont, registerFontFamily
 from reportlab.platypus import Paragraph, paragraph
 
 from agent.evidence.markdown import open_url
+from agent.export.finished import WIDE
 from agent.texts import Language
 
 LATIN, CHINESE, KOREAN, FIXED = "Helvetica", "STSong-Light", "HYSMyeongJo-Medium", "Courier"
 LINK_COLOUR = "#0b57d0"
-WIDE = ("zh", "zh-Hant", "ja")
-"""Languages without blanks between words, whose quotation marks and dashes are wide."""
 _LATIN_END = 0x250
 UNPRINTABLE = "□"
 _CITED, _RISE = 7.5, 3

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import docx
+import segno
 from docx.enum.style import WD_STYLE_TYPE
 from docx.opc.constants import RELATIONSHIP_TYPE
 from docx.opc.packuri import PackURI
@@ -16,6 +17,7 @@ from docx.opc.part import Part
 from docx.oxml import OxmlElement, parse_xml
 from docx.oxml.ns import qn
 from docx.shared import Mm, Pt, RGBColor
+from docx.table import Table
 from docx.text.paragraph import Paragraph
 from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
@@ -27,6 +29,7 @@ from agent.evidence.markdown import open_url
 from agent.evidence.references import site_of, strip_references
 from agent.evidence.types import Place, Source
 from agent.export.finished import (
+    WIDE,
     FinishedAnswer,
     by_mention,
     checked_sentences,
@@ -41,7 +44,8 @@ from agent.export.finished import (
     without_notice,
     without_title,
 )
-from agent.export.markdown import answer_parser, cell_text
+from agent.export.markdown import answer_parser, cell_text, is_note
+from agent.export.outing import STOPS, PhoneCode, mark_stops
 from agent.export.place_cards import CARD, Card, PlaceCards
 from agent.export.svg_map import Pin, drawn_pins, stops_of
 from agent.export.word_map import png_file, svg_file
@@ -69,6 +73,7 @@ _SVG = (
     'r:embed="{}"/></a:ext></a:extLst>'
 )
 _DEEPEST = 3
+_QR = Mm(35)
 
 
 def word_document(answer: FinishedAnswer) -> bytes:
@@ -129,7 +134,9 @@ class _Writer:
 
     def markdown(self, text: str) -> None:
         """Add the blocks of the answer's Markdown."""
-        tree = SyntaxTreeNode(self._cards.apply(answer_parser().parse(text)))
+        tokens = answer_parser().parse(text)
+        mark_stops(tokens, self._answer)
+        tree = SyntaxTreeNode(self._cards.apply(tokens))
         for node in tree.children:
             self._block(node, 0)
 
@@ -183,7 +190,7 @@ class _Writer:
         about = [site_of(source), source.get("published") or ""]
         if source.get("unresolved"):
             about.append(say("export.unresolved", self._language))
-        elif url:
+        elif url and source["kind"] != "place":
             about.append(one_line(unquote(url)))
         paragraph.add_run().add_break()
         words = valid_text(" · ".join(dict.fromkeys(filter(None, about))))
@@ -212,7 +219,7 @@ class _Writer:
             case "heading":
                 self._paragraph(node, f"Heading {min(int(node.tag[1]), 4)}")
             case "paragraph":
-                self._paragraph(node, "Normal")
+                self._paragraph(node, "Caption" if is_note(node) else "Normal")
             case "bullet_list" | "ordered_list":
                 self._list(node, min(level + 1, _DEEPEST))
             case "blockquote":
@@ -266,17 +273,26 @@ class _Writer:
     def _table(self, node: SyntaxTreeNode) -> None:
         rows = [row for part in node.children for row in part.children]
         texts = [[cell_text(cell) for cell in row.children] for row in rows]
-        for row, cells in zip(rows, self._table_cells(texts), strict=True):
+        code: PhoneCode | None = node.meta.get(STOPS)
+        for row, cells in zip(rows, self._table_cells(texts, code), strict=True):
             for cell, paragraph in zip(row.children, cells, strict=False):
                 self._inline(paragraph, cell, bold=row is rows[0])
 
-    def _table_cells(self, texts: Sequence[Sequence[str]]) -> Iterator[list[Paragraph]]:
+    def _table_cells(
+        self, texts: Sequence[Sequence[str]], code: PhoneCode | None = None
+    ) -> Iterator[list[Paragraph]]:
         """Add a table for these texts and yield the paragraphs of its rows.
 
         Its head is repeated on each page; a short one stays on one page, and no row is parted.
+        A code stands in a column of its own.
         """
         table = self._document.add_table(len(texts), len(texts[0]), style="Table Grid")
-        widths = column_widths(texts, _TEXT_WIDTH.pt, wide=_BODY, padding=_CELL_PADDING)
+        room = _TEXT_WIDTH.pt - (_QR.pt + _CELL_PADDING if code else 0)
+        widths = column_widths(texts, room, wide=_BODY, padding=_CELL_PADDING)
+        if code:
+            table.add_column(Pt(room))
+            widths.append(_QR.pt + _CELL_PADDING)
+            self._code(table, code)
         for column, width in zip(table.columns, widths, strict=True):
             column.width = Pt(width)
         last = len(texts) - 1
@@ -292,6 +308,18 @@ class _Writer:
                 cell.paragraphs[0].paragraph_format.keep_with_next = stays
             yield [cell.paragraphs[0] for cell in row.cells]
         self._document.add_paragraph()
+
+    def _code(self, table: Table, code: PhoneCode) -> None:
+        """Put what opens the stops on a phone beside all of them."""
+        column = table.columns[len(table.columns) - 1].cells
+        paragraph = column[1].merge(column[-1]).paragraphs[0]
+        picture = io.BytesIO()
+        segno.make(code.url, error="l", micro=False).save(picture, kind="png", scale=6, border=2)
+        drawn: Any = paragraph.add_run().add_picture(picture, width=_QR)
+        drawn._inline.docPr.set("descr", code.caption)
+        paragraph.add_run().add_break()
+        run = paragraph.add_run(code.caption)
+        run.font.size, run.font.color.rgb = _SMALL, _GREY
 
     def _inline(self, paragraph: Paragraph, node: SyntaxTreeNode, *, bold: bool = False) -> None:
         tokens = [token for child in node.children for token in child.to_tokens()]
@@ -314,8 +342,9 @@ class _Writer:
                 paragraph.add_run().add_break()
             else:
                 text = " " if token.type == "softbreak" else token.content
+                is_slanted = "em" in styles and self._language not in WIDE
                 style: dict[str, Any] = {
-                    "bold": "strong" in styles, "italic": "em" in styles,
+                    "bold": "strong" in styles, "italic": is_slanted,
                     "is_code": token.type == "code_inline",
                 }  # fmt: skip
                 if cited:
