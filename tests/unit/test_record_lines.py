@@ -9,6 +9,7 @@ import pytest
 from agent.assistants.common.judge import evidence_of, record_texts
 from agent.assistants.common.shown_records import (
     distinct_places,
+    from_origins_named,
     places_as_shown,
     readable,
     ways_of,
@@ -519,3 +520,26 @@ async def test_a_ways_ends_and_stops_are_told_in_latin_letters_to_who_reads_no_c
         "Wangfujing", "Gugong", "Wangfujing",
     ]  # fmt: skip
     assert await ways_of([way], "zh") == [way]
+
+
+def test_a_place_is_far_from_what_the_question_names_and_from_nothing_else() -> None:
+    """Every row had a second distance from where the plan had chosen to search besides."""
+    both = Place(**{
+        **place(), "distance_from": "Esplanadi", "distance_m": 400, "walk_m": 500,
+        "further": [Distance(origin="Kiasma", metres=90),
+                    Distance(origin="东京站", origin_en="Tokyo Station", metres=7)],
+    })  # fmt: skip
+
+    def told(question: str) -> list[str]:
+        return distance_texts(from_origins_named([both], question)[0], "en")
+
+    assert told("Cafés near Kiasma?") == ["90 m from Kiasma"]
+    assert told("Cafés near KIASMA or Tokyo station?") == [
+        "90 m from Kiasma",
+        "7 m from Tokyo Station",
+    ]
+    assert told("Cafés in town?") == ["400 m from Esplanadi"]
+    [moved] = from_origins_named([both], "Kiasma")
+    assert "walk_m" not in moved, "that was the walk from elsewhere"
+    between = Place(**{**both, "detour_m": 20})
+    assert from_origins_named([between], "") == [between]

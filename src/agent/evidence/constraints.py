@@ -20,7 +20,7 @@ from agent.evidence.kinds import (
     kind_searched,
     kinds_searched,
 )
-from agent.evidence.names import origin_text
+from agent.evidence.names import origin_text, own_distance
 from agent.evidence.places import is_area
 from agent.evidence.queries import clean_text
 from agent.evidence.records import cost_words, hours_text, kind_text
@@ -459,9 +459,7 @@ def _other(place: Place, words: str, language: Language) -> PlaceVerdict:
 
 def _searched_around(place: Place) -> Distance:
     """Return how far a place is from what it was found around, with the kind that this is."""
-    around = Distance(origin=place["distance_from"] or "", metres=place["distance_m"])
-    if english := place.get("distance_from_en"):
-        around["origin_en"] = english
+    around = own_distance(place)
     if kind := kind_searched(around["origin"]):
         around["kind"] = kind
     return around

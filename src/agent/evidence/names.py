@@ -89,12 +89,16 @@ def _with_origins(place: Place, english: Mapping[str, str]) -> Place:
 
 def origins_of(place: Place, language: Language) -> list[tuple[str, int | None]]:
     """Return from where a place is how far, in its reader's letters; "" where nobody said."""
+    told = [own_distance(place), *place.get("further", [])]
+    return [(origin_text(each, language), each["metres"]) for each in told]
+
+
+def own_distance(place: Place) -> Distance:
+    """Return how far a place is from what it was found around."""
     own = Distance(origin=place["distance_from"] or "", metres=place["distance_m"])
     if english := place.get("distance_from_en"):
         own["origin_en"] = english
-    return [
-        (origin_text(each, language), each["metres"]) for each in [own, *place.get("further", [])]
-    ]
+    return own
 
 
 def origin_text(near: Distance, language: Language) -> str:

@@ -12,12 +12,14 @@ from langgraph.runtime import Runtime
 from agent.assistants.common.listed_places import said_by_pages
 from agent.assistants.common.previous import NO_PREVIOUS
 from agent.assistants.common.services import Services
+from agent.assistants.common.shown_records import OF_ITS_ORIGIN
 from agent.configuration import Configuration
 from agent.core.budget import Meter, Usage, add_usage, no_usage
 from agent.core.strings import letters_of
 from agent.evidence.geo import metres_apart
 from agent.evidence.mentions import source_ids
-from agent.evidence.types import Anchor, Distance, Place, Source
+from agent.evidence.names import own_distance
+from agent.evidence.types import Anchor, Place, Source
 from agent.mcp.new_records import place_quote, place_where
 from agent.mcp.records import has_name
 from agent.nodes.amap_research import KEYWORD_INTENTS, look_up_named
@@ -152,18 +154,15 @@ def _measured(place: Place, origins: Sequence[Anchor]) -> Place:
     ):
         return place
     metres, origin = near
-    told = {key: value for key, value in place.items() if key not in _OF_THE_WAY}
+    told = {key: value for key, value in place.items() if key not in OF_ITS_ORIGIN}
     told |= {"distance_m": round(metres), "distance_from": origin["name"]}
     if english := origin.get("name_en"):
         told["distance_from_en"] = english
-    if (before := place["distance_from"]) and place["distance_m"] is not None:
-        own = Distance(origin=before, metres=place["distance_m"])
+    if place["distance_from"] and place["distance_m"] is not None:
+        own = own_distance(place)
         further = [each for each in place.get("further", []) if each["origin"] != origin["name"]]
         told["further"] = [own, *further]
     return cast(Place, told)
-
-
-_OF_THE_WAY = frozenset({"walk_m", "walk_s", "distance_from_en"})
 
 
 def _quoting(source: Source, measured: dict[str, Place], language: Language) -> Source:

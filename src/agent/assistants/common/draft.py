@@ -26,6 +26,7 @@ from agent.assistants.common.shown_records import (
     days_forecast,
     distinct_places,
     forecast_lines,
+    from_origins_named,
     with_nearest,
     with_nearest_found,
 )
@@ -313,7 +314,8 @@ class Draft:
 
     def _judged(self, places: Sequence[Place]) -> list[Place]:
         demands = self.turn.get("constraints", {})
-        return judged(distinct_places(places), demands, self.language)
+        told = from_origins_named(distinct_places(places), self.turn["question"])
+        return judged(told, demands, self.language)
 
     async def led(self, used: Sequence[Source]) -> list[Source]:
         """Return cited sources, their redirect links led to the targets within two seconds."""

@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from operator import itemgetter
+from typing import cast
 
+from agent.core.strings import letters_of
 from agent.evidence.geo import metres_apart
 from agent.evidence.kinds import (
     is_of_no_kind_searched,
@@ -21,7 +23,7 @@ from agent.evidence.mentions import (
     mentioned,
     source_ids,
 )
-from agent.evidence.names import district_in_english, english_names, with_pinyin
+from agent.evidence.names import district_in_english, english_names, own_distance, with_pinyin
 from agent.evidence.records import (
     forecast_city,
     forecast_in_english,
@@ -34,11 +36,13 @@ from agent.evidence.records import (
 from agent.evidence.types import Anchor, Distance, Place, PlaceKind, Route, Source, Weather
 from agent.evidence.zones import CHINA, day_there, zone_named
 from agent.state import Turn
-from agent.texts import OF_ANSWERS, Language, is_chinese, reads_han, say
+from agent.texts import OF_ANSWERS, Language, in_every_language, is_chinese, reads_han, say
 
 _NO_KINDS = set[PlaceKind | None]()
 _BESIDE: frozenset[PlaceKind | None] = frozenset({"parking", "station"})
 """Kinds that are looked for beside others."""
+OF_ITS_ORIGIN = frozenset({"walk_m", "walk_s", "distance_from_en"})
+"""Keys of a place that hold from where its distance is told."""
 _BESIDE_M = 2000
 """As far as one looks for a car park or a café beside something else."""
 
@@ -208,6 +212,34 @@ def _joined(records: Sequence[Place]) -> Place:
     if further:
         joined["further"] = [*further.values()]
     return joined
+
+
+def from_origins_named(places: Iterable[Place], question: str) -> list[Place]:
+    """Return places with how far they are from what the question names alone.
+
+    From where else a search was made is a plan's own choice; where it names none, the first stays.
+    """
+    asked, here = letters_of(question), {*in_every_language("map.here")}
+
+    def is_named(far: Distance) -> bool:
+        names = (far["origin"], far.get("origin_en", ""))
+        return far["origin"] in here or any(
+            own in asked for name in names if (own := letters_of(name))
+        )
+
+    def told(place: Place) -> Place:
+        if "further" not in place or "detour_m" in place:
+            return place
+        own = own_distance(place)
+        first, *others = [f for f in (own, *place["further"]) if is_named(f)] or [own]
+        kept = {key: value for key, value in place.items() if key != "further"}
+        if first is not own:
+            kept = {key: value for key, value in kept.items() if key not in OF_ITS_ORIGIN}
+            kept |= {"distance_m": first["metres"], "distance_from": first["origin"]}
+            kept |= {"distance_from_en": first["origin_en"]} if "origin_en" in first else {}
+        return cast(Place, {**kept, "further": others} if others else kept)
+
+    return list(map(told, places))
 
 
 def with_nearest(places: Sequence[Place]) -> list[Place]:
