@@ -187,6 +187,32 @@ def test_what_a_planned_day_leaves_out_is_a_line_that_says_why_and_a_card_below(
     )
 
 
+_PLANNED = """async (outing) => {
+  const main = document.querySelector('script[type="module"][src*="/js/main"]').src;
+  const { PlacesView } = await import(new URL("./map/places.js", main));
+  const body = document.createElement("div");
+  body.innerHTML = "<ul><li>丙街</li><li>先买票</li><li>甲馆</li></ul><ul><li>乙园</li></ul>";
+  const view = new PlacesView({ photos: false }, body, { onSelect() {} });
+  const places = [..."甲乙丙"].map((sign, at) => ({ id: sign, name: sign + "馆园街"[at],
+    number: at + 1, mentioned: true, source: sign, wgs84: { lng: 116.4, lat: 39.9 } }));
+  view.update({ answer: { places, sources: [], outing } });
+  return [...body.querySelectorAll("li")].map(({ textContent }) => textContent.slice(0, 3));
+}"""
+
+
+@pytest.mark.parametrize(
+    ("outing", "shown"),
+    [
+        (None, ["3丙街", "先买票", "1甲馆", "2乙园"]),
+        ({"stops": [], "left_out": []}, ["1甲馆", "先买票", "3丙街", "2乙园"]),
+    ],
+)
+def test_cards_beside_a_planned_day_stand_in_its_order(
+    visit: Visits, outing: Any, shown: list[str]
+) -> None:
+    assert visit().tab().evaluate(_PLANNED, outing) == shown
+
+
 def test_there_is_no_map_where_there_is_nothing_to_draw(visit: Visits) -> None:
     page = visit().tab()
     ends(ask(page, "北京周六天气怎么样？"))

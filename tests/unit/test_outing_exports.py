@@ -135,6 +135,23 @@ def test_the_page_of_an_answer_joins_its_stops():
     assert 'class="path"' not in html_page(answer(outing=None))
 
 
+def test_cards_beside_a_plan_stand_in_its_order_and_what_is_no_card_keeps_its_line():
+    stops = [
+        {**place(at, name, source=f"a0-{at}"), "number": at}
+        for at, name in enumerate(("丙街", "甲馆", "乙园"), 1)
+    ]
+    text = "- **甲馆** 很好\n- 先买票\n- 上下午：\n  - **乙园**\n  - **丙街**"
+
+    def order(**changed) -> list[str]:
+        cards = html_page(answer(answer=text, places=stops, **changed)).split("</section>", 1)[0]
+        return re.findall(r"(?s)<li[^>]*>.*?(甲馆|先买票|上下午|乙园|丙街)", cards)
+
+    assert order(outing=None) == ["甲馆", "先买票", "上下午", "乙园", "丙街"]
+    assert order() == ["甲馆", "先买票", "上下午", "丙街", "乙园"]
+    text = text.replace("上下午：", "**丙街**：").removesuffix("**丙街**") + "厕所"
+    assert order() == ["丙街", "乙园", "先买票", "甲馆"], "an item moves with its own list"
+
+
 @pytest.mark.parametrize("export", [calendar, pocket_map, pocket_document])
 def test_an_answer_without_a_day_says_so(export):
     with pytest.raises(AgentError, match="没有排好的行程"):

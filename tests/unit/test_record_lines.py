@@ -482,6 +482,17 @@ def test_places_have_numbers_of_their_own_or_those_of_the_answers_one_list(
     assert [each["number"] for each in with_pin_numbers(places, written)] == numbers
 
 
+async def test_a_stop_has_its_number_in_the_plan_whatever_else_is_shown_or_written() -> None:
+    places = [Place(**{**place(name=name), "id": name}) for name in ("甲公园", "乙公园", "丙公园")]
+    text = "1. 丙公园\n2. 甲公园\n3. 乙公园"
+    shown = await places_as_shown(places, [], text, "zh", first=("乙公园", "gone", "甲公园"))
+    assert [(p["name"], p["number"]) for p in shown] == [
+        ("乙公园", 1),
+        ("甲公园", 3),
+        ("丙公园", 4),
+    ]
+
+
 async def test_places_stand_in_the_answers_order_and_none_that_nobody_asked_for() -> None:
     def entered(name: str, source: str, keywords: list[str], kind: str) -> Place:
         return Place(

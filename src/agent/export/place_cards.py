@@ -6,6 +6,7 @@ The page does the same (`map/told_facts.js`); a test holds both to the same rows
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from markdown_it.token import Token
 
@@ -204,9 +205,13 @@ class PlaceCards:
         self._left_out = {each["place"]: each["text"] for each in left}
         cited = {source["id"]: number for number, source in numbered_sources(answer)}
         self._places = [(cited.get(place["source"], 0), place) for place in answer.places]
+        self._is_planned = answer.outing is not None
 
     def apply(self, tokens: list[Token]) -> list[Token]:
-        """Return an answer's tokens with a token `CARD` first in each bullet that is a place."""
+        """Return an answer's tokens with a token `CARD` first in each bullet that is a place.
+
+        Beside a planned day those of a list stand in the plan's order.
+        """
         out: list[Token] = []
         for index, token in enumerate(tokens):
             out.append(token)
@@ -220,7 +225,7 @@ class PlaceCards:
                 inline.children = _remark(inline.children or [], place, cited)
                 card = card_of(place, self._language, cited, self._photo_hosts)
                 out.append(Token(CARD, "", 0, meta={CARD: card}))
-        return out
+        return _in_pin_order(out) if self._is_planned else out
 
     def _place_of(self, children: Sequence[Token]) -> tuple[int, Place] | None:
         """Return the place that a bullet names first, and the number of its record.
@@ -239,6 +244,29 @@ class PlaceCards:
             if not is_line and (str(cited) in cites or is_alone):
                 return cited, place
         return None
+
+
+def _in_pin_order(tokens: list[Token]) -> list[Token]:
+    """Return the tokens with the cards of each list by their numbers; other bullets stay."""
+    ordered, lists = [*tokens], list[list[tuple[int, slice]]]()
+    begun = list[int]()
+    for at, token in enumerate(tokens):
+        if token.type.endswith("_list_open"):
+            lists.append([])
+        elif token.type == "list_item_open":
+            begun.append(at)
+        elif token.type == "list_item_close":
+            first = begun.pop()
+            if tokens[first + 1].type == CARD:
+                card: Card = tokens[first + 1].meta[CARD]
+                lists[-1].append((card.number, slice(first, at + 1)))
+        elif token.type.endswith("_list_close"):
+            # A list within an item has been put in order: its item moves with it.
+            cards = lists.pop()
+            items = [ordered[span] for _, span in sorted(cards, key=itemgetter(0))]
+            for (_, span), item in reversed([*zip(cards, items, strict=True)]):
+                ordered[span] = item
+    return ordered
 
 
 def _remark(children: Sequence[Token], place: Place, cited: int) -> list[Token]:

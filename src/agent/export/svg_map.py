@@ -146,14 +146,9 @@ class Pin:
 
 
 def numbered_places(answer: FinishedAnswer) -> list[tuple[int, Place]]:
-    """Return the places with their numbers on the map, those that the answer names first.
-
-    A planned day has the numbers of its stops, which come first.
-    """
-    return [
-        (index if answer.outing else place.get("number", index), place)
-        for index, place in enumerate(by_mention(answer.places), start=1)
-    ]
+    """Return the places with their numbers on the map, those that the answer names first."""
+    ordered = enumerate(by_mention(answer.places), start=1)
+    return [(place.get("number", index), place) for index, place in ordered]
 
 
 def pins_of(answer: FinishedAnswer) -> list[Pin]:

@@ -22,6 +22,7 @@ from agent.evidence.mentions import (
     list_numbers,
     mentioned,
     source_ids,
+    stop_numbers,
 )
 from agent.evidence.names import district_in_english, english_names, own_distance, with_pinyin
 from agent.evidence.records import (
@@ -60,7 +61,7 @@ async def places_as_shown(
 
     The `known` have the English names of what these are far from.
     """
-    written = {} if first else list_numbers(places, text)
+    written = stop_numbers(first) or list_numbers(places, text)
     in_order = with_pin_numbers(_with_mentions(places, used, text, first), written)
     if not in_order or is_chinese(language):
         return in_order

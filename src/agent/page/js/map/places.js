@@ -51,8 +51,7 @@ export class PlacesView {
     if (turn.answer === this.#shown) return;
     this.#shown = turn.answer;
     const { places = [], sources = [], outing, mode, words } = turn.answer ?? {};
-    const left = new Map(outing?.left_out?.map(({ place, text }) => [place, text]));
-    this.#draw(places, sources, left, words ?? language);
+    this.#draw(places, sources, outing, words ?? language);
     this.#list.dir = this.#others.dir = direction(Object.values(words ?? {}).join("")) ?? "";
     this.#owner.textContent = credit(places, language, mode);
   }
@@ -71,16 +70,19 @@ export class PlacesView {
 
   /**
    * @param {Place[]} places @param {Source[]} sources
-   * @param {Map<string, string>} left why places are not in a planned day: a bullet that says so stays one
+   * @param {Answer["outing"]|undefined} outing a bullet that says why a place is not in it stays one
    * @param {Spoken} spoken
    */
-  #draw(places, sources, left, spoken) {
+  #draw(places, sources, outing, spoken) {
+    const left = new Map(outing?.left_out?.map(({ place, text }) => [place, text]));
     const bullets = [...this.#body.querySelectorAll("li")].map((node) =>
       ({ node, named: places.filter((place) => nameIn(node.textContent, place)) }));
     this.#cards.clear();
     this.#selected = null;
     /** @type {Place[]} */
     const listed = [];
+    /** @type {Node[]} */
+    const inText = [];
     for (const [index, place] of places.entries()) {
       const number = place.number ?? index + 1;
       const at = sources.findIndex((source) => source.id === place.source);
@@ -96,8 +98,10 @@ export class PlacesView {
         onChoose: () => this.#choose(place.id),
         onSource: (event, source) => this.#showSource(event, source),
       }));
-      if (!bullet) listed.push(place);
+      if (bullet) inText.push(bullet);
+      else listed.push(place);
     }
+    if (outing) inPinOrder(inText);
     // Those the answer does not name are folded away, unless they are few.
     const named = listed.filter((place) => place.mentioned);
     const others = listed.filter((place) => !place.mentioned);
@@ -140,6 +144,17 @@ export class PlacesView {
 /** Tells whether words name one place and go on. @param {Element} bullet @param {Place[]} named */
 function isNamedAlone({ textContent: words }, [place, ...others]) {
   return !others.length && !/[\p{L}\d]/u.test(words[nameIn(words, place)?.[1] ?? 0] ?? "");
+}
+
+/**
+ * Puts the cards of each list in the order of a planned day; its other items stay where they are.
+ * @param {Node[]} cards in that order
+ */
+function inPinOrder(cards) {
+  for (const [list, own] of Map.groupBy(cards, (card) => card.parentElement)) {
+    const left = own.values(), nodes = [...list?.childNodes ?? []];
+    list?.replaceChildren(...nodes.map((node) => (own.includes(node) && left.next().value) || node));
+  }
 }
 
 /** @param {Element} node */
