@@ -12,6 +12,7 @@ from agent.assistants.common.shown_records import (
     from_origins_named,
     places_as_shown,
     readable,
+    sources_as_shown,
     ways_of,
     with_nearest,
     with_nearest_found,
@@ -116,6 +117,35 @@ def test_a_place_that_was_looked_for_at_two_places_says_how_far_it_is_from_each(
     assert "| 距王府井 |" in place_table([first], "zh")
     far = Place(**{**other, "id": "amap:other"})
     assert "| 1.2 km from 故宫 |" in place_table([first, far], "en")
+
+
+async def test_a_records_quote_names_the_place_and_its_origin_as_the_reader_does() -> None:
+    near = place(name="和平菓局")
+    near["distance_m"], near["distance_from"], near["name_en"] = 81, "王府井", "Heping Guoju"
+    entered = Source(
+        **{**export_samples.source(), "id": near["source"], "quotes": ["81 m from 王府井"]}
+    )
+    page = export_samples.source(2)
+    shown = await places_as_shown([near], [entered], "", "en", first=[])
+    (told, other) = sources_as_shown([entered, page], shown, "en")
+    assert told["quotes"][0].startswith("Heping Guoju · 和平菓局, ")
+    assert "81 m from Wangfujing" in told["quotes"][0]
+    assert "王府井," not in told["quotes"][0]
+    assert other == page
+    (chinese, _) = sources_as_shown([entered, page], shown, "zh")
+    assert chinese["quotes"][0].startswith("和平菓局，")
+    assert "距王府井 81 m" in chinese["quotes"][0]
+
+
+def test_a_ways_quote_names_its_ends_as_its_asker_does() -> None:
+    way: Any = {
+        "mode": "walking", "origin": "王府井", "origin_en": "Wangfujing", "destination": "故宫",
+        "destination_en": "the Palace Museum", "distance_m": 1700, "duration_s": 1400, "steps": [],
+        "source": "a0-0",
+    }  # fmt: skip
+    source = Source(**{**export_samples.source(), "id": way["source"]})
+    told = sources_as_shown([source], [], "en", [way])[0]
+    assert "Wangfujing → the Palace Museum" in told["quotes"][0]
 
 
 def found(id: str, keyword: str, lng: float) -> Place:

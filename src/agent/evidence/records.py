@@ -14,12 +14,13 @@ from agent.evidence.figures import Figure, figures
 from agent.evidence.geo import distance_text, duration_text
 from agent.evidence.language import fold
 from agent.evidence.mentions import without_branch
-from agent.evidence.names import district_in_english, name_text, origins_of
+from agent.evidence.names import district_in_english, name_text, origins_of, titled_name
 from agent.evidence.types import (
     Place,
     PlaceVerdict,
     Route,
     RouteStep,
+    Source,
     Weather,
     WeatherDay,
 )
@@ -154,6 +155,33 @@ def place_facts(place: Place, language: Language, *, is_nearest: bool = False) -
         *_verdict_texts(filter(_is_news, place.get("verdicts", [])), language),
     )
     return " | ".join(fact for fact in facts if fact)
+
+
+def place_quote(place: Place, language: Language) -> str:
+    """Return the same for a reader, as one line like a sentence."""
+    facts = (
+        titled_name(place, language),
+        kind_text(place, language),
+        place["address"],
+        *distance_texts(place, language),
+        _walk_text(place, language),
+        say("records.rated", language, rating=f"{place['rating']:g}")
+        if place["rating"] is not None
+        else "",
+        cost_words(place, language),
+        hours_text(place, language),
+    )
+    line = say("punctuation.comma", language).join(fact for fact in facts if fact)
+    return in_script(line, language)
+
+
+def place_source(source: Source, place: Place, language: Language) -> Source:
+    """Return a place's source with what its record says now: where it is, and its line."""
+    told = Source(**{**source, "quotes": [place_quote(place, language)]})
+    where = (place["address"], *distance_texts(place, language))
+    if first := next(filter(None, where), ""):
+        told["where"] = in_script(first, language)
+    return told
 
 
 def distance_texts(place: Place, language: Language) -> list[str]:

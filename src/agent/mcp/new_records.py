@@ -4,11 +4,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from agent.evidence.geo import wgs84_of
-from agent.evidence.names import name_text
-from agent.evidence.records import cost_words, distance_texts, hours_text, kind_text
 from agent.evidence.said import BETWEEN_STOPS
 from agent.evidence.types import Anchor, Location, Place, Route, RouteMode, RouteStep
-from agent.texts import Language, in_script, say
 
 NamedStop = tuple[str, Location]
 """The name and the position of a stop of a way or an outing."""
@@ -109,28 +106,3 @@ def legs_over(
         RouteStep(instruction=f"{start} → {end}", distance_m=metres, duration_s=seconds)
         for ((start, _), (end, _)), (metres, seconds) in zip(pairwise(stops), ways, strict=True)
     ]
-
-
-def place_where(place: Place, language: Language) -> str:
-    """Return where a place is in words: its address, else how far from where."""
-    told = [place["address"], *distance_texts(place, language)]
-    return next((in_script(each, language) for each in told if each), "")
-
-
-def place_quote(place: Place, language: Language) -> str:
-    """Return the record as one sentence-like line."""
-    parts = [name_text(place, language), kind_text(place, language), place["address"]]
-    if place["distance_m"] is not None:
-        metres, origin = place["distance_m"], place["distance_from"]
-        parts.append(
-            say(
-                "records.metres_from",
-                language,
-                origin=in_script(origin or "", language),
-                metres=metres,
-            )
-        )
-    if place["rating"] is not None:
-        parts.append(say("records.rated", language, rating=f"{place['rating']:g}"))
-    parts += [cost_words(place, language), hours_text(place, language)]
-    return say("punctuation.comma", language).join(part for part in parts if part)

@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 from agent.core.errors import AgentError, MalformedReply
 from agent.core.progress import Spot, SpotRole
 from agent.evidence.agreement import plain_name
-from agent.evidence.geo import distance_text, duration_text, metres_apart, parse_lnglat, wgs84_of
+from agent.evidence.geo import metres_apart, parse_lnglat, wgs84_of
 from agent.evidence.hours import yearly_hours
 from agent.evidence.names import titled_name
 from agent.evidence.records import (
@@ -24,8 +24,8 @@ from agent.evidence.records import (
     kind_text,
     map_title,
     place_facts,
+    place_source,
     route_text,
-    way_text,
 )
 from agent.evidence.types import (
     Anchor,
@@ -44,7 +44,7 @@ from agent.evidence.types import (
 )
 from agent.evidence.vocabulary import cities_in, city_in_english
 from agent.evidence.zones import CHINA, zone_of
-from agent.mcp.new_records import NamedStop, place_quote, place_where
+from agent.mcp.new_records import NamedStop
 from agent.texts import Language, has_text, in_script, is_chinese, reason_of, say
 
 log = logging.getLogger(__name__)
@@ -365,9 +365,8 @@ class MapRecords:
             )
         if (zone := zone_of(place)) is not CHINA:
             place["zone"] = str(zone)
-        title, facts = titled_name(place, language), place_quote(place, language)
-        where = place_where(place, language)
-        place["source"] = self._source(title, place["url"], facts, where=where)
+        place["source"] = self._source(titled_name(place, language), place["url"])
+        self.result.sources[-1] = place_source(self.result.sources[-1], place, language)
         self.result.places.append(place)
         self.options.on_found([{**_spot("place", name, place["wgs84"]), "id": place["id"]}])
         return place
@@ -453,13 +452,9 @@ class MapRecords:
         language = self.options.language
         mode = say(f"records.modes.{route['mode']}", language)
         title = f"{mode} {route['origin']} → {route['destination']}"
-        length = distance_text(route["distance_m"])
-        way = way_text(route["steps"], language)
-        facts = (title, length, duration_text(route["duration_s"], language), way)
-        quote = " · ".join(fact for fact in facts if fact)
         if "ends" in route and (zone := zone_of(route["ends"][0])) is not CHINA:
             route["zone"] = str(zone)
-        route["source"] = self._source(title, route["url"], quote)
+        route["source"] = self._source(title, route["url"], route_text(route, language))
         route["fetched_at"] = self._time()
         self.result.routes.append(route)
         self.options.on_found(
@@ -495,7 +490,7 @@ class MapRecords:
             return None
         return round(metres_apart(centre, location))
 
-    def _source(self, title: str, url: str, facts: str, by: str = "", where: str = "") -> str:
+    def _source(self, title: str, url: str, facts: str = "", by: str = "") -> str:
         language: Language = "zh" if is_chinese(self.options.language) else "en"
         script = self.options.language
         source = Source(
@@ -506,8 +501,6 @@ class MapRecords:
             provider=by or in_script(self.presentation.names[language], script),
             quotes=[facts],
         )
-        if where:
-            source["where"] = where
         self.result.sources.append(source)
         return source["id"]
 

@@ -12,7 +12,7 @@ from langgraph.runtime import Runtime
 from agent.assistants.common.listed_places import said_by_pages
 from agent.assistants.common.previous import NO_PREVIOUS
 from agent.assistants.common.services import Services
-from agent.assistants.common.shown_records import OF_ITS_ORIGIN
+from agent.assistants.common.shown_records import OF_ITS_ORIGIN, sources_as_shown
 from agent.configuration import Configuration
 from agent.core.budget import Meter, Usage, add_usage, no_usage
 from agent.core.strings import letters_of
@@ -20,7 +20,6 @@ from agent.evidence.geo import metres_apart
 from agent.evidence.mentions import source_ids
 from agent.evidence.names import own_distance
 from agent.evidence.types import Anchor, Place, Source
-from agent.mcp.new_records import place_quote, place_where
 from agent.mcp.records import has_name
 from agent.nodes.amap_research import KEYWORD_INTENTS, look_up_named
 from agent.state import (
@@ -32,7 +31,6 @@ from agent.state import (
     reader_language,
     replaced,
 )
-from agent.texts import Language
 
 _CALLS, _KEPT_CALLS = 3, 2
 """Of the map for what pages name, for each query; and those that are left for another round."""
@@ -59,7 +57,7 @@ async def complete_places(
         **{
             **update,
             "places": replaced([measured.get(place["source"], place) for place in places]),
-            "sources_gathered": replaced([_quoting(one, measured, language) for one in sources]),
+            "sources_gathered": replaced(sources_as_shown(sources, measured.values(), language)),
         }
     )
 
@@ -163,14 +161,3 @@ def _measured(place: Place, origins: Sequence[Anchor]) -> Place:
         further = [each for each in place.get("further", []) if each["origin"] != origin["name"]]
         told["further"] = [own, *further]
     return cast(Place, told)
-
-
-def _quoting(source: Source, measured: dict[str, Place], language: Language) -> Source:
-    """Return a source with what its place's record says now."""
-    place = measured.get(source["id"])
-    if place is None:
-        return source
-    told = Source(**{**source, "quotes": [place_quote(place, language)]})
-    if where := place_where(place, language):
-        told["where"] = where
-    return told

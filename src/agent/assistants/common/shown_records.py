@@ -30,6 +30,8 @@ from agent.evidence.records import (
     forecast_in_english,
     hours_text,
     one_a_city,
+    place_source,
+    route_text,
     weather_lines,
     with_days_asked,
     with_weekday,
@@ -71,6 +73,29 @@ async def places_as_shown(
     if language not in OF_ANSWERS:
         return sounded
     return [Place(**{**p, "hours": h}) if (h := hours_text(p, language)) else p for p in sounded]
+
+
+def sources_as_shown(
+    sources: Iterable[Source],
+    places: Iterable[Place],
+    language: Language,
+    routes: Iterable[Route] = (),
+) -> list[Source]:
+    """Return the sources, those of these records with what they say now.
+
+    What a place is far from has its name in the reader's language only when all is known.
+    """
+    ways = {route["source"]: route for route in routes}
+    records = {id: place for place in places for id in source_ids(place)}
+
+    def told(source: Source) -> Source:
+        if place := records.get(source["id"]):
+            return place_source(source, place, language)
+        if way := ways.get(source["id"]):
+            return Source(**{**source, "quotes": [route_text(way, language)]})
+        return source
+
+    return [told(source) for source in sources]
 
 
 async def forecasts_of(weather: Sequence[Weather], turn: Turn) -> list[Weather]:

@@ -32,6 +32,7 @@ from agent.assistants.common.shown_records import (
     forecasts_of,
     places_as_shown,
     readable,
+    sources_as_shown,
     ways_of,
 )
 from agent.assistants.common.turn import PROGRESS, lightened, progress_of
@@ -134,6 +135,9 @@ async def write_message(
         known=draft.known_places,
     )  # fmt: skip
     places = await await_or_else("the places", in_order, lambda: draft.shown_places)
+    used = partial(sources_as_shown, cited, places, draft.language, state.get("routes", []))
+    cited = or_else("the records' quotes", used, lambda: cited)
+    checked = replace(checked, used=cited)
     centre = readable(anchor if places else None, turn["language"], draft.known_places)
     anchor = await await_or_else("the anchor", centre, lambda: None)
     metadata = {

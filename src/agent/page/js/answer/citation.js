@@ -91,8 +91,9 @@ export function quotesOfStatements({ text, sources, checks }) {
   return found;
 }
 
-/** Returns the passage that begins so. @param {string} quote @param {Source} source */
-const whole = (quote, source) => source.quotes?.find((each) => each.startsWith(quote)) ?? quote;
+/** Returns the passage that begins so; of a record its own line. @param {string} quote @param {Source} source */
+const whole = (quote, { kind, quotes }) =>
+  quotes?.find((each) => kind === "place" || each.startsWith(quote)) ?? quote;
 
 /** @param {string} text */
 const numbersIn = (text) => [...text.matchAll(LINKED)].map((found) => found[1]);
