@@ -18,9 +18,9 @@ from agent.assistants.plan_execute.state import PlanConfiguration, Task
 from agent.assistants.team_answer.reviewed_steps import STEPS
 from agent.assistants.team_answer.state import TeamConfiguration
 from agent.core.errors import InputError
-from agent.evidence.types import PlanPart
+from agent.evidence.types import MapTask, PlanPart
 from agent.nodes.reviewed_queries import QUERIES as PLAN_OF_QUERIES
-from agent.state import Estimate, PlanReview, TimeRange
+from agent.state import Estimate, PlanReview, Query, TimeRange
 from agent.texts import say
 from tests.support.rows import by_examples
 
@@ -257,6 +257,25 @@ def test_topics_that_cannot_be_used_are_one_line_that_names_the_field(
 @by_examples
 def test_a_map_task_reads_as_a_person_would_say_it(task: Any, words: str) -> None:
     assert map_task_words(task, "en") == words
+
+
+@pytest.mark.parametrize(
+    ("keywords", "query", "language", "words"),
+    [
+        (["公园"], "parks", "en", "park within 2 km of the Bund"),
+        (["公园", "猫咖"], "cat cafés", "en", "“cat cafés” within 2 km of the Bund"),
+        (["猫咖"], "外滩 猫咖", "de", "places within 2 km of the Bund"),
+        (["猫咖"], "cat cafés", "zh", "the Bund周边 2 公里内：猫咖"),
+    ],
+)
+def test_a_plan_says_what_the_map_searches_in_words_that_its_reader_has(
+    keywords: list[str], query: str, language: str, words: str
+) -> None:
+    task = MapTask(intent="nearby", place="the Bund", keywords=keywords)
+    review = PlanReview(
+        queries=[Query(query=query, map=task)], most=3, estimate=Estimate(**ESTIMATE)
+    )
+    assert plan_words(review, language)["maps"] == [words]
 
 
 @pytest.mark.parametrize(

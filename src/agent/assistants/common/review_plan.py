@@ -182,13 +182,19 @@ def await_answer(
 
 def plan_words(review: PlanReview, language: Language) -> PlanWords:
     """Return what a plan's map tasks are and what it takes, in words."""
-    tasks = [query.get("map") for query in review.get("queries", [])]
-    maps = [map_task_words(task, language) if task else "" for task in tasks]
+    maps = [
+        map_task_words(task, language, query["query"]) if (task := query.get("map")) else ""
+        for query in review.get("queries", [])
+    ]
     return PlanWords(maps=maps, estimate=estimate_words(review["estimate"], language))
 
 
-def map_task_words(task: MapTask, language: Language) -> str:
-    """Return a map task as a person would say it."""
+def map_task_words(task: MapTask, language: Language, wish: str = "") -> str:
+    """Return a map task as a person would say it.
+
+    The map's own words for what it searches are told where their reader can read them, else the
+    `wish` that they are for.
+    """
 
     def named(key: str, **values: Any) -> str:
         return say(f"review.map_task.{key}", language, **values)
@@ -205,7 +211,9 @@ def map_task_words(task: MapTask, language: Language) -> str:
     kilometres = f"{metres / 1000:.1f}".removesuffix(".0")
     far = named("metres", n=metres) if metres < 1000 else named("kilometres", n=kilometres)
     kinds = [_kind(keyword, language) for keyword in task.get("keywords") or []]
-    keywords = named("between").join(kinds) or named("anything")
+    if not all(kinds) and wish and not has_han(wish):
+        kinds = [named("wish", text=wish)]
+    keywords = named("between").join(filter(None, kinds)) or named("anything")
     words = named(
         task["intent"], place=place, radius=far, keywords=keywords,
         mode=named(mode) if mode else "",
@@ -223,7 +231,11 @@ def _readable(name: str, language: Language) -> str:
 
 
 def _kind(keyword: str, language: Language) -> str:
-    return keyword if reads_han(language) else subject_in_english(keyword)
+    """Return what is searched for; empty where its reader has no word for it."""
+    if reads_han(language):
+        return keyword
+    kind = subject_in_english(keyword)
+    return "" if has_han(kind) else kind
 
 
 def _lines(answer: Any, part: PlanPart, most: int) -> list[Any]:
