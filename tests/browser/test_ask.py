@@ -202,6 +202,7 @@ def test_that_it_is_a_sample_stands_over_the_page_until_it_is_put_away_and_below
     assert prose
     assert box
     assert box["y"] >= prose["y"] + prose["height"]
+    expect(part(page, "suggestions")).to_be_hidden()
     notice.get_by_role("button", name="收起这条提示").click()
     expect(notice).to_be_empty()
     page.reload()

@@ -5,7 +5,6 @@ import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from html import escape
 from typing import Any
 
 from aiohttp import web
@@ -128,9 +127,6 @@ def _grounding(sentences: Iterable[GroundedSentence], queries: Sequence[str]) ->
         indices = [list(chunks).index(page.uri) for page in sentence.pages]
         supports.append({"segment": segment, "groundingChunkIndices": indices})
     metadata: dict[str, Any] = {"webSearchQueries": list(queries)}
-    if queries:
-        chips = "".join(f'<a class="chip">{escape(query)}</a>' for query in queries)
-        metadata["searchEntryPoint"] = {"renderedContent": f'<div class="chips">{chips}</div>'}
     if chunks:
         metadata |= {"groundingChunks": list(chunks.values()), "groundingSupports": supports}
     return metadata
