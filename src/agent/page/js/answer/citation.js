@@ -91,7 +91,7 @@ export function quotesOfStatements({ text, sources, checks }) {
   return found;
 }
 
-/** Returns the passage that begins so; of a record its own line. @param {string} quote @param {Source} source */
+/** Returns what begins so, of a record its own line. @param {string} quote @param {Source} source */
 const whole = (quote, { kind, quotes }) =>
   quotes?.find((each) => kind === "place" || each.startsWith(quote)) ?? quote;
 
