@@ -61,7 +61,7 @@ RunSeconds = Annotated[
     float, Field(ge=1, le=86_400, description="Wall clock seconds per run, the answer included.")
 ]
 
-_SINCE = re.compile(r"(?:day|week|month|year|\d{4}-\d{2}-\d{2})?")
+_SINCE = ("", "day", "week", "month", "year")
 _FIRST_ZONE = timezone(timedelta(hours=14))
 """Where each day begins first."""
 _SITE = r"-?(?:\*\.|[\w-]+\.)(?:[\w-]+\.)*[\w-]{2,}"
@@ -285,10 +285,10 @@ class Configuration(BaseModel):
     @field_validator("search_since")
     @classmethod
     def _check_since(cls, value: str) -> str:
-        if not _SINCE.fullmatch(value):
-            raise ValueError("must be day, week, month, year or a date such as 2026-01-31")
         if value[:1].isdigit():
             _check_day(value)
+        elif value not in _SINCE:
+            raise ValueError("must be day, week, month, year or a date such as 2026-01-31")
         return value
 
     @field_validator("search_sites")
@@ -356,7 +356,9 @@ def _check_day(value: str) -> None:
     try:
         day = date.fromisoformat(value)
     except ValueError:
-        raise ValueError("must be a day of the calendar, such as 2026-01-31") from None
+        day = None
+    if day is None or day.isoformat() != value:
+        raise ValueError("must be a day of the calendar, such as 2026-01-31")
     if day > datetime.now(_FIRST_ZONE).date():
         raise PydanticCustomError("in_the_future", "must not be in the future")
 

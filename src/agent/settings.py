@@ -1,6 +1,5 @@
 """Define the operator's secrets and endpoints, one field per line of .env.example."""
 
-import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import urlsplit
@@ -22,6 +21,7 @@ from agent.core.errors import ConfigurationError
 from agent.core.outside import parse_json
 from agent.core.private_files import FILE, private_folder
 from agent.core.redaction import hide
+from agent.core.strings import is_plain_word
 
 PMTILES = "pmtiles:"
 """Begins MAP_TILES where it names a file of vector tiles."""
@@ -46,7 +46,7 @@ class _Variables(BaseSettings):
     def _possible_key(cls, value: Any, info: ValidationInfo) -> Any:
         """Refuse a key that no service has given out, before one is asked."""
         is_key = isinstance(value, SecretStr) and str(info.field_name).endswith("_api_key")
-        if is_key and not re.fullmatch(r"[\x21-\x7e]+", value.get_secret_value()):
+        if is_key and not is_plain_word(value.get_secret_value()):
             raise PydanticCustomError("key_characters", "has characters that no key has")
         return value
 
@@ -261,7 +261,7 @@ class Settings(AccessSettings, RetentionSettings):
     @field_validator("openai_base_url", "google_gemini_base_url", "embedding_base_url")
     @classmethod
     def _address(cls, value: str | None) -> str | None:
-        if value is None or (re.fullmatch(r"https?://[^\s/][^\s]*", value) and _has_host(value)):
+        if value is None or _is_address(value):
             return value
         raise PydanticCustomError(
             "no_address", "must begin with http:// or https://, without blanks"
@@ -357,10 +357,12 @@ def user_env_file() -> Path:
     return platformdirs.user_config_path("tanlu") / "env"
 
 
-def _has_host(address: str) -> bool:
+def _is_address(text: str) -> bool:
     try:
-        parts = urlsplit(address)
-        return bool(parts.hostname) and parts.port != 0  # Reading a wrong port raises, too.
+        parts = urlsplit(text)
+        # Reading a wrong port raises, too.
+        is_whole = bool(parts.hostname) and parts.port != 0 and not any(map(str.isspace, text))
+        return is_whole and text.startswith(("http://", "https://"))
     except ValueError:
         return False
 

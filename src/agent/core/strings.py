@@ -4,6 +4,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
+from itertools import takewhile
 from string import ascii_letters, digits, punctuation
 from typing import Any
 
@@ -31,6 +32,26 @@ def is_unspaced(char: str) -> bool:
     Korean is as wide, and has them.
     """
     return _UNSPACED.match(char) is not None
+
+
+def is_plain_word(text: str) -> bool:
+    """Return whether a text is of printable ASCII without a blank, and has any of it."""
+    return bool(text) and text.isascii() and text.isprintable() and " " not in text
+
+
+def without_mark(text: str) -> str:
+    """Return a text without the square brackets that it begins with: a list's remark on a name."""
+    return text.partition("]")[2] if text.startswith("[") and "]" in text else text
+
+
+def number_behind(text: str, begin: str) -> int | None:
+    """Return the whole number right behind the begin of a text; None where there is none.
+
+    >>> number_behind("gemini-3-flash", "gemini-")
+    3
+    """
+    digits = "".join(takewhile(str.isdecimal, text.removeprefix(begin)))
+    return int(digits) if digits and text.startswith(begin) else None
 
 
 def is_wide(char: str) -> bool:

@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -15,7 +14,7 @@ from agent.core.budget import Budget, Limits, Meter
 from agent.core.calls import Calls, Policy
 from agent.core.concurrency import PerLoop
 from agent.core.errors import AgentError, ConfigurationError, MalformedReply
-from agent.core.strings import estimated_tokens
+from agent.core.strings import estimated_tokens, number_behind
 from agent.knowledge.remote import MAX_REPLY, Batches, Server, sendable
 from agent.models.catalogue import GOOGLE_EMBEDDINGS
 from agent.models.connections import ClientPool, open_pool
@@ -228,8 +227,7 @@ def _input_of(model: str, text: str, *, query: bool) -> str:
 
 def _takes_prefixes(model: str) -> bool:
     """Tell whether a model takes prefixes (from gemini-embedding-2 on) instead of task types."""
-    numbered = re.match(r"gemini-embedding-(\d+)", model)
-    return numbered is not None and int(numbered[1]) > 1
+    return (number_behind(model, "gemini-embedding-") or 0) > 1
 
 
 _TEI_BATCH = 32

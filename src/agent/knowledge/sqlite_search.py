@@ -7,13 +7,13 @@ Every question is asked within a scope; a chunk outside it never leaves the data
 """
 
 import json
-import re
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import mul
 from typing import Any
 
+from agent.core.strings import has_any
 from agent.knowledge.ranking import WEIGHTS, TermCounts, rescore
 from agent.knowledge.sqlite_write import (
     DOCUMENT_BITS,
@@ -30,7 +30,7 @@ from agent.knowledge.types import Collected, KnowledgeHit, KnownDocument, Scope
 _LEAST = 5
 """Letters of a word that has other forms."""
 _ENDINGS = ("ing", "ed")
-_VOWEL = re.compile("[aeiouy]")
+_VOWELS = "aeiouy"
 
 
 def known_forms(db: sqlite3.Connection, terms: Sequence[str]) -> list[str]:
@@ -47,7 +47,7 @@ def base_of(word: str) -> str:
     base = word
     for ending in _ENDINGS:
         stem = word.removesuffix(ending)
-        if stem != word and len(stem) > 2 and _VOWEL.search(stem) and not word.endswith("eed"):
+        if stem != word and len(stem) > 2 and has_any(stem, _VOWELS) and not word.endswith("eed"):
             base = stem
     base = base.removesuffix("e")
     if len(base) > 2 and base[-1] == base[-2]:

@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from agent.core.errors import ConfigurationError
+from agent.core.strings import number_behind
 from agent.models.types import Thinking
 
 Provider = Literal["google", "openai"]
@@ -144,8 +145,7 @@ def clamp(model: str, thinking: Thinking | None) -> Thinking | None:
 
 def _is_new(model: str) -> bool:
     """Tell whether a model takes thinking levels: Gemini 3 and later do, earlier ones refuse."""
-    match = re.match(r"gemini-(\d+)", model)
-    return bool(match) and int(match[1]) >= 3 if match else False
+    return (number_behind(model, "gemini-") or 0) >= 3
 
 
 def price(

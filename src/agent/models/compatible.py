@@ -1,7 +1,6 @@
 """`ChatOpenAI` for endpoints that are nearly OpenAI's: their replies are put into its shape."""
 
 import json
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -140,7 +139,7 @@ def _call(call: Mapping[str, Any], at: int, *, partial: bool) -> dict[str, Any]:
     }
 
 
-_DONE = re.compile(rb"data: ?\[DONE\]")
+_DONE = (b"data: [DONE]", b"data:[DONE]")
 
 
 @dataclass
@@ -163,7 +162,7 @@ async def watch_ending(response: httpx.Response) -> None:
         def look(chunk: bytes) -> None:
             nonlocal tail
             tail = tail[-16:] + chunk
-            ending.has_come = ending.has_come or bool(_DONE.search(tail))
+            ending.has_come = ending.has_come or any(done in tail for done in _DONE)
 
         response.stream = _LookedAt(stream, look)
 

@@ -5,7 +5,6 @@ What it needs of the environment and of its own limits, for all such processes o
 
 import contextlib
 import os
-import re
 import sys
 from pathlib import Path
 
@@ -25,8 +24,9 @@ def peak_megabytes() -> int:
         return 0
     with contextlib.suppress(OSError):
         # getrusage counts what its parent had when it was started; this is its own.
-        if match := re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text()):
-            return int(match[1]) >> 10
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) >> 10
     import resource
 
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

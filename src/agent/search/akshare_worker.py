@@ -15,9 +15,9 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from agent.core.strings import without_mark
+
 _CODE = re.compile(r"(?<!\d)([034689]\d{5})(?!\d)")
-_MARK = re.compile(r"^\[[^\]]*\]")
-"""What a list puts before a name, which nobody says."""
 _PERIODS = ("报告期", "日期")
 _MOST_ROWS = 5000
 _MOST_TEXT = 2000
@@ -84,7 +84,7 @@ def find_company(query: str, names: Iterable[Sequence[str]]) -> list[str] | None
     fitting = [
         (len(bare), code)
         for code, name in listed.items()
-        if (bare := _MARK.sub("", name)) in bare_query and (len(bare) > 2 or bare == bare_query)
+        if (bare := without_mark(name)) in bare_query and (len(bare) > 2 or bare == bare_query)
     ]
     if not fitting:
         return None

@@ -43,9 +43,8 @@ _RATE = 10.0
 """Requests a second where no setting (`<name>_qps`) says otherwise."""
 _PROBES: Mapping[str, str] = {"sec_edgar": "annual report battery"}
 _PROBE = "battery"
-_CONTACT = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+|https?://\S+")
 _WITHOUT_CONTACT = "self-hosted research assistant"
-_MAIL = re.compile(r"\S.*\s[^\s@]+@[^\s@]+\.[^\s@]+")
+_MAIL = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+")
 # Whom to ask where the caller names no research model: not one that searches by itself.
 _NOT_GOOGLE = "openai:any"
 Built = tuple[DocumentSource | None, str]
@@ -167,7 +166,7 @@ def _builders(settings: Any, http: SearchHttp, calls: Calls) -> dict[str, Callab
         agent = settings.wikipedia_user_agent
         if not agent:
             agent = f"tanlu/{__version__} ({settings.tanlu_contact or _WITHOUT_CONTACT})"
-        elif not _CONTACT.search(agent):
+        elif not (_MAIL.search(agent) or "https://" in agent or "http://" in agent):
             return None, _contact_problem(
                 "WIKIPEDIA_USER_AGENT", agent, "MyTool/1.0 (me@example.org)"
             )
@@ -183,7 +182,7 @@ def _builders(settings: Any, http: SearchHttp, calls: Calls) -> dict[str, Callab
 
     def sec() -> Built:
         agent = settings.sec_user_agent
-        if not agent or not _MAIL.fullmatch(agent):
+        if len(words := (agent or "").split()) < 2 or not _MAIL.fullmatch(words[-1]):
             return None, _contact_problem("SEC_USER_AGENT", agent, "Company Name me@example.org")
         return SecEdgar(http, calls, _endpoint(settings, "sec_edgar", agent)), ""
 

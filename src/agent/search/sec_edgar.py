@@ -18,7 +18,7 @@ from agent.core.calls import Calls, Policy
 from agent.core.concurrency import SingleFlight
 from agent.core.errors import AgentError, MalformedReply, ProviderError, ProviderRefused
 from agent.core.faults import contained
-from agent.core.strings import word_set
+from agent.core.strings import without_mark, word_set
 from agent.evidence.queries import clean_text
 from agent.search.documents import (
     Document,
@@ -150,7 +150,7 @@ def search_words(query: str, company: Registrant | None, *, most: int = 3) -> li
 
 def _name(title: str) -> tuple[str, ...]:
     """Return the words of a company's usual name, without its legal form if others are left."""
-    bare = re.sub(r"^\[[^\]]*\]", "", title.partition("/")[0])
+    bare = without_mark(title.partition("/")[0])
     words = [_plain_word(word) for word in _WORD.findall(bare)]
     short = [word for word in words if word not in _LEGAL]
     return tuple(short or words)

@@ -1,10 +1,10 @@
 """Offer each assistant as a tool, with a small input made from its graph's schemas."""
 
 import asyncio
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from string import ascii_letters, digits
 from typing import Any, Final, cast
 
 from langgraph_sdk.client import LangGraphClient
@@ -171,7 +171,7 @@ _MOST_TOOLS = 100
 NOT_ASSISTANTS: Final = frozenset({"search", "fetch"})
 """Names of tools besides, by which some clients know what they ask for."""
 _LONGEST_DESCRIPTION = 1000
-_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+_IN_NAMES = frozenset(f"{ascii_letters}{digits}_-")
 _OWN: Final[dict[str, dict[str, Any]]] = {
     "question": {
         "type": "string",
@@ -211,7 +211,7 @@ class ToolList:
         assistants: Sequence[Mapping[str, Any]] = await client.assistants.search(limit=_MOST_TOOLS)
         tools: dict[str, AssistantTool] = {}
         for assistant in sorted(assistants, key=_order):
-            name = _NOT_IN_NAMES.sub("", assistant["name"])[:64]
+            name = "".join(filter(_IN_NAMES.__contains__, assistant["name"]))[:64]
             if not name or name in tools or name in NOT_ASSISTANTS:
                 name = f"{assistant['graph_id']}-{assistant['assistant_id'][:8]}"
             tools[name] = assistant_tool(name, assistant, await self._of(client, assistant))

@@ -13,6 +13,7 @@ from starlette.requests import Request, cookie_parser
 
 from agent.core.errors import ConfigurationError
 from agent.core.redaction import hide
+from agent.core.strings import is_plain_word
 from agent.runs.engine import engine
 from agent.server.auth.hosts import Host, parse_host, parse_origin
 from agent.settings import AccessSettings, read_access_settings
@@ -35,7 +36,6 @@ SHARED = "shared/"
 """Below it are pages that their owners share with whoever has the address."""
 OPEN_FOLDERS = ("/app/files/", f"/{SHARED}")
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-_KEY = re.compile(r"[\x21-\x2b\x2d-\x7e]+")
 """What fits into a header: printable ASCII without spaces; a comma would end the entry."""
 
 
@@ -184,7 +184,11 @@ def _wrong(name: str, key: str) -> str:
         return "the name must be 1 to 64 letters, digits, '.', '_' or '-'"
     if len(key) < SHORTEST_KEY:
         return f"the key must have {SHORTEST_KEY} characters or more"
-    return "" if _KEY.fullmatch(key) else "the key must be printable ASCII without spaces"
+    return (
+        ""
+        if is_plain_word(key) and "," not in key
+        else "the key must be printable ASCII without spaces"
+    )
 
 
 def _parts(text: str) -> list[str]:
