@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import pairwise, product, starmap
 
 from agent.core.processor import breathe
-from agent.core.strings import has_han
+from agent.core.strings import has_han, word_set
 from agent.evidence.language import KEPT_SENTENCES, SENTENCE, with_places
 from agent.evidence.numerals import Digits, in_digits
 from agent.evidence.units import CENT, FOREIGN_MONTHS, MONEY, MONTHS, PREFIXES, SCALES, UNITS
@@ -110,19 +110,19 @@ _PER = re.compile(
     |\ per\ (?P<scale>{any_of(list(SCALES))})""",
     re.VERBOSE,
 )
-_NOT_SHARES = re.compile(r"[人年员立功都交为本品长就绩分熟]|吨")
+_NOT_SHARES = tuple("人年员立功都交为本品长就绩分熟吨")
 """What follows 成 where it is no tenth: 2成人."""
-_DIGIT = re.compile(r"\d")
 _ADDRESS = re.compile(r"(?:\b\w{2,10}://|www\.)[!-~]{1,2000}")
 """The digits of an address are no figures."""
 _GROUP_SIGN = re.compile(
     r"(?<=[０-９])，(?=[０-９]{3}(?![０-９]))|(?<=\d)[\u00a0\u202f](?=\d{3}(?!\d|,\d))"
 )
 """A wide comma, or a blank that breaks no line: 1\u202f830 avis."""
-_JOINED = re.compile(
-    r"\s*(?:[-–—~/、至到和或]|to|and|or|en|und|et|y|e|bis|tot|à|hasta|до|и|или)\s*"
-)
-_BESIDE, _AND = re.compile(r"\s?(?:and\s|零)?"), re.compile(r"\sand\s")
+_JOINS = word_set("- – — ~ / 、 至 到 和 或 to and or en und et y e bis tot à hasta до и или")
+_FOR_A_HEAD = word_set("for por pour für je на за с") | {"", "for every"}
+_A_HEAD = word_set("あたり 当たり につき 당 마다 花费 消费 平均 只要 约 約 : ：") | {""}
+_BESIDE, _AND = ("", "and", "零"), ("and",)
+_LONGEST_BETWEEN = 16
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ def _figures(text: str) -> list[Figure]:
     shown = _ADDRESS.sub(lambda match: "\0" * len(match[0]), text)
     plain, places = with_places(_GROUP_SIGN.sub(",", shown))
     digits = in_digits(plain, places)
-    if not _DIGIT.search(digits.text):
+    if not any(map(str.isdigit, digits.text)):
         return []
     matches = [*_FIGURE.finditer(_DOTTED.sub(_with_colons, digits.text))]
     amounts = [(m["amount"], bool(m["unit"] or m["prefix"])) for m in matches if m["amount"]]
@@ -232,10 +232,6 @@ def _with_colons(dotted: re.Match[str]) -> str:
 
 
 _sentence_figures = lru_cache(KEPT_SENTENCES)(_figures)
-_FOR_A_HEAD = re.compile(r"\s?(?:for|for every|por|pour|für|je|на|за|с)?\s?", re.IGNORECASE)
-_A_HEAD = re.compile(
-    r"\s?(?:様|分|前)?\s?(?:あたり|当たり|につき|당|마다|花费|消费|平均|只要|[约約]|:|：)?\s?"
-)
 
 
 def _by_the_head(read: Sequence[Figure], text: str) -> list[Figure]:
@@ -244,13 +240,13 @@ def _by_the_head(read: Sequence[Figure], text: str) -> list[Figure]:
     for figure in read:
         if figure.kind == "person" and figure.value == 1:
             left = out[-1] if out else None
-            if left and left.is_money and _FOR_A_HEAD.fullmatch(text, left.end, figure.start):
+            if left and left.is_money and _between(left, figure, text).lower() in _FOR_A_HEAD:
                 out[-1] = replace(left, per=_PERSON)
                 continue
             out.append(head := figure)
             continue
         is_price = figure.is_money and out and out[-1] is head
-        if is_price and _A_HEAD.fullmatch(text, head.end, figure.start):
+        if is_price and _between(head, figure, text).lstrip("様分前 ") in _A_HEAD:
             out[-1] = replace(figure, per=_PERSON)
         else:
             out.append(figure)
@@ -258,6 +254,12 @@ def _by_the_head(read: Sequence[Figure], text: str) -> list[Figure]:
 
 
 _PERSON = ("person", Decimal(1))
+
+
+def _between(left: Figure, right: Figure, text: str) -> str:
+    """Return the few words between two figures; where there are many, what is no word."""
+    words = text[left.end : min(right.start, left.end + _LONGEST_BETWEEN)]
+    return words.strip() if right.start - left.end < _LONGEST_BETWEEN else "…"
 
 
 def _of_their_currency(read: list[Figure]) -> list[Figure]:
@@ -271,21 +273,21 @@ def _share_units(read: list[Figure], text: str) -> None:
     """Give both ends of a range or list the unit that only one of them has."""
     for i in range(len(read) - 1, 0, -1):
         left, right = read[i - 1], read[i]
-        if _JOINED.fullmatch(text, left.end, right.start) and _is_day_beside(left, right):
+        if _between(left, right, text) in _JOINS and _is_day_beside(left, right):
             assert right.date
             read[i - 1] = replace(left, date=(*right.date[:2], int(left.value)), kind=None)
         if left.kind or not right.kind or left.date or left.clock is not None or right.prefixed:
             continue
         if text[left.start - 1 : left.start] == "★":
             continue
-        if _JOINED.fullmatch(text, left.end, right.start):
+        if _between(left, right, text) in _JOINS:
             scale = left.scale * right.scale
             read[i - 1] = replace(
                 left, kind=right.kind, scale=scale, factor=right.factor, per=right.per
             )
     for i, (left, right) in enumerate(pairwise(read)):
         joined = left.prefixed and not right.kind and not right.date and right.clock is None
-        if joined and _JOINED.fullmatch(text, left.end, right.start):
+        if joined and _between(left, right, text) in _JOINS:
             read[i + 1] = replace(right, kind=left.kind, prefixed=True)
 
 
@@ -326,8 +328,8 @@ def _rest_of(left: Figure, figure: Figure) -> Decimal | None:
 
 
 def _beside(left: Figure, figure: Figure, text: str) -> bool:
-    pattern = _BESIDE if figure.kind else _AND
-    return bool(pattern.fullmatch(text, left.end, figure.start))
+    is_apart = text[left.end : left.end + 2].isspace() and figure.start > left.end + 1
+    return not is_apart and _between(left, figure, text) in (_BESIDE if figure.kind else _AND)
 
 
 def _is_day_beside(figure: Figure, other: Figure) -> bool:
@@ -363,7 +365,7 @@ def _in_their_halves(read: list[Figure], text: str) -> list[Figure]:
         before = read[i]
     for left, right in pairwise(times):
         end = read[right]
-        joined = _JOINED.fullmatch(text, read[left].end, end.start)
+        joined = _between(read[left], end, text) in _JOINS
         if joined and read[left].ambiguous and not end.ambiguous:
             earlier = [time for time in read[left].clocks if time <= end.clocks[0]]
             read[left] = _at(read[left], max(earlier, default=read[left].clocks[0]))
@@ -467,7 +469,7 @@ def _unit_of(
     kind = PREFIXES.get(match["prefix"] or "", "times" if match["times"] else kind)
     if kind is None and not plain[end : end + 2].lstrip()[:1].isalpha():
         kind = ""
-    if unit == "成" and _NOT_SHARES.match(plain, end):
+    if unit == "成" and plain.startswith(_NOT_SHARES, end):
         kind, factor = None, Decimal(1)
     elif unit == "折" and value >= _TEN:
         factor = Decimal(1)

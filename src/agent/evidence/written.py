@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Iterable
 from decimal import Decimal
 
+from agent.core.strings import split_at
 from agent.evidence.units import FOREIGN_MONTHS, MONTHS
 
 Date = tuple[int | None, int | None, int | None]
@@ -123,7 +124,7 @@ def values_of_amount(written: str, sign: str, *, is_pointed: bool) -> list[Decim
     """
     if "/" in written or "⁄" in written:
         whole, _, part = written.rpartition(" ")
-        over, below = re.split("[/⁄]", part)
+        over, below = split_at(part, "/⁄")
         return [Decimal(whole or 0) + Decimal(over) / Decimal(below)] if int(below) else []
     written = written.replace(" ", "")
     whole, _, rest = written.replace(",", ".").partition(".")
