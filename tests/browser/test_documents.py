@@ -5,6 +5,7 @@ from typing import Any
 from tests.browser.test_axe import AXE, violations
 from tests.support.browser import BROWSER, Page, Visits, expect
 from tests.support.browser_page import ask, ends, part
+from tests.support.page_looks import overflow
 
 pytestmark = BROWSER
 LEASE: Any = {
@@ -42,8 +43,10 @@ def test_files_are_given_asked_and_deleted(visit: Visits) -> None:
     page.locator(".composer-box").evaluate(_DROP, ["notes.txt", "The landlord is Mr Novak.\n"])
     expect(page.locator(".collection summary")).to_have_text("2 files")
     page.get_by_label("Look nowhere else").check()
-    page.keyboard.press("Escape")
+    page.set_viewport_size({"width": 800, "height": 800})
+    assert overflow(page) == [], "the fold stays within a box that has become narrower"
     answer = part(ends(ask(page, "How high is the deposit?")), "answer")
+    expect(page.get_by_label("Look nowhere else")).to_be_hidden()
     expect(answer).to_contain_text("2,400")
     answer.locator("a.cite").first.click()
     expect(part(page, "citation")).to_contain_text("The deposit is 2,400 euros.")

@@ -47,6 +47,20 @@ async def test_the_search_of_sample_mode_is_the_sample_s(
     assert [_label(check, "en") for check in live] == ["google", "bocha"]
 
 
+async def test_a_model_without_any_search_of_the_web_is_told_which_keys_bring_one(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def health(_self: Any, _model: str | None = None) -> list[dict[str, Any]]:
+        return [{"provider": "bocha", "configured": False, "works": None, "message": "not set"}]
+
+    monkeypatch.setattr(Found, "health", health)
+    _print_groups(await _search(Found(sample=False), Configuration()), every=False)
+    first, detail, told = capsys.readouterr().out.splitlines()
+    assert first.startswith("!")
+    assert "no service is set up" in detail
+    assert "BOCHA_API_KEY, TAVILY_API_KEY, SERPER_API_KEY" in told
+
+
 async def test_documents_kept_for_runs_with_a_key_are_counted_beside_the_sample_s(
     tmp_path: Path,
 ) -> None:

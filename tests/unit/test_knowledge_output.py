@@ -34,7 +34,7 @@ BROKEN = {"key": "broken", "n": 1, "pages": "2"}
         (FAILED, "failed docs/b.pdf: it is broken"),
         (FileResult("a", "same", "the same as b"), "the same a: the same as b"),
         (FileResult("a", "read", notes=[BROKEN], chunks=1),
-         "read a: page 2 could not be read (1 passages)"),
+         "read a: page 2 could not be read (1 passage)"),
     ],
 )  # fmt: skip
 def test_what_became_of_a_file_is_one_line(result: FileResult, line: str) -> None:

@@ -278,8 +278,15 @@ async def _asked_map(client: Any, name: str, started: str) -> Check:
 
 
 async def _search(services: Any, configuration: Configuration) -> list[Check]:
+    from agent.search.web import REGISTRY, key_variable
+
     reports = await services.web.health(configuration.research_model)
-    return [_of_sample(services, _check_of(report)) for report in reports]
+    checks = [_of_sample(services, _check_of(report)) for report in reports]
+    if any(report["configured"] for report in reports):
+        return checks
+    names = ", ".join(map(key_variable, REGISTRY))
+    none = check_row("web search", "missing", "no service is set up", advice("search", names=names))
+    return [none, *checks]
 
 
 async def _sources(services: Any) -> list[Check]:

@@ -40,6 +40,7 @@ from agent.knowledge.ingest import (
 from agent.knowledge.sqlite import check_collection_names
 from agent.sample.services.pages import sample_documents
 from agent.settings import read_settings
+from agent.texts import count_noun
 
 _LONGEST = 160
 _WORDS = {"same": "the same", "left_out": "left out"}
@@ -51,7 +52,7 @@ def result_line(result: FileResult) -> str:
     reason = result.reason or result.note
     line = f"{word} {result.path}" + (f": {reason}" if reason else "")
     if result.outcome == "read":
-        line += f" ({result.chunks} passages)"
+        line += f" ({count_noun(result.chunks, 'passage')})"
     return one_line(printable(line), longest=_LONGEST)
 
 
@@ -202,8 +203,10 @@ def _show(report: Report, *, as_json: bool) -> None:
         if report.counts[outcome]
     )
     speed = report.done / report.seconds if report.seconds else 0
-    print(f"{report.total} files: {counts or 'nothing to do'}")  # noqa: T201
-    made = f"{report.documents} documents, {report.chunks} passages"
+    print(f"{count_noun(report.total, 'file')}: {counts or 'nothing to do'}")  # noqa: T201
+    made = ", ".join(
+        [count_noun(report.documents, "document"), count_noun(report.chunks, "passage")]
+    )
     print(f"{made}, {report.seconds:.1f} s ({speed:.1f} files/s)")  # noqa: T201
     noted = [result for result in report.of("read") if result.note]
     for results in (noted, *(list(report.of(outcome)) for outcome in _LISTED_OUTCOMES)):

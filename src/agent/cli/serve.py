@@ -114,6 +114,8 @@ def _free_port(host: str, first: int) -> int:
 
 def _announce(client: httpx.Client, url: str, language: Language, open_page: bool) -> None:
     """Print where the page and Studio are and what answers, once the server does."""
+    if sys.stderr.isatty():
+        tell_aside(say("serve.starting", language))
     with client:
         while not _answers(client, f"{url}/ok"):
             time.sleep(0.1)

@@ -30,6 +30,7 @@ from agent.knowledge.sqlite import FILE_NAME, SqliteKnowledgeStore
 from agent.knowledge.types import Collected, KnowledgeHit, KnownDocument, Scope
 from agent.reading.parts import CannotRead
 from agent.settings import Settings
+from agent.texts import count_noun
 
 log = logging.getLogger(__name__)
 PAPER = b"\0paper:"
@@ -142,7 +143,9 @@ class KnowledgeBase:
         tools = await self._tools()
         collections = await tools.store.collections()
         documents = sum(collection["documents"] for collection in collections)
-        message = f"{_count(documents, 'document')} in {_count(len(collections), 'collection')}"
+        message = (
+            f"{count_noun(documents, 'document')} in {count_noun(len(collections), 'collection')}"
+        )
         store = {"provider": tools.store.name, "configured": True, "works": True}
         reports = [{**store, "message": message}]
         if tools.mineru:
@@ -228,10 +231,6 @@ def open_knowledge_base(settings: Settings, calls: Calls) -> KnowledgeBase:
 def has_documents(settings: Settings) -> bool:
     """Tell whether documents were ever kept here; nothing is opened or made."""
     return (settings.tanlu_data_dir / FILE_NAME).is_file()
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def own_meter() -> Meter:

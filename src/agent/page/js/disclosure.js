@@ -50,5 +50,6 @@ export function disclosure({ label, panel, name }) {
 function beneath(panel, button) {
   const box = panel.offsetParent;
   if (!box || box === button.offsetParent?.closest(".disclosure") || !button.closest(".composer-box")) return;
-  panel.style.left = `${Math.max(0, Math.min(button.offsetLeft, box.clientWidth - panel.offsetWidth))}px`;
+  // The box may become another width while the panel is open.
+  panel.style.left = `max(0px, min(${button.offsetLeft}px, 100% - ${panel.offsetWidth}px))`;
 }

@@ -143,6 +143,7 @@ export class Composer {
     }
     if (!question || this.#left() < 0 || !this.#isSettled) return;
     this.#text.value = "";
+    this.#documents?.close();
     this.#listeners.onAsk({ ...this.options, question });
     this.#show();
   }

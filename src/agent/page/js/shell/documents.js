@@ -62,6 +62,8 @@ export class DocumentsView {
   /** Unfolds the panel. */
   open() { if (this.#fold.button.ariaExpanded !== "true") this.#fold.button.click(); }
 
+  close() { this.#fold.close(); }
+
   /**
    * Gives files to the server, one after another, and has them asked. They go to the one own collection
    * that is asked already, else to a new one.
