@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import sqlite3
+import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
@@ -101,6 +102,8 @@ class Listing:
     def __init__(self, *runs: dict[str, Any]) -> None:
         self.runs, self.created = list(runs), list[dict[str, Any]]()
         self.threads: list[dict[str, Any]] = []
+        self.asked, self.lets_know = threading.Event(), threading.Event()
+        self.lets_know.set()
         self.app = web.Application()
         self.app.add_routes([
             web.get("/threads/{thread}/runs", self._list),
@@ -116,6 +119,8 @@ class Listing:
         return web.json_response({"values": {}, "next": [], "tasks": [], "metadata": {}})
 
     async def _thread(self, request: web.Request) -> web.Response:
+        self.asked.set()
+        await asyncio.to_thread(self.lets_know.wait)
         self.threads.append(await request.json())
         return web.json_response(self.threads[-1])
 
@@ -158,3 +163,31 @@ async def test_beside_other_runs_it_is_begun_as_its_owner_s_and_waits_its_turn(
     assert made["metadata"] == {OWNER: "alice", "graph_id": "agent"}
     assert created["metadata"] == {OWNER: "alice", MARK: "first"}
     assert created["multitask_strategy"] == "enqueue"
+
+
+async def test_a_server_waits_with_its_first_request_for_the_threads_of_the_dead_one(
+    tmp_path: Path,
+) -> None:
+    dying, run = RunLog(tmp_path, "server"), a_run()
+    await dying.accept(run)
+    await dying.aclose()
+    server = Listing()
+    server.lets_know.clear()
+    with serve_in_thread(server.app) as running:
+        async with watching(tmp_path, running.url) as watch:
+            recovering = asyncio.create_task(watch.recover())
+            waiting = asyncio.create_task(watch.knows_threads())
+            await asyncio.to_thread(server.asked.wait, 60)
+            assert not waiting.done()
+            server.lets_know.set()
+            await waiting
+            assert [made["thread_id"] for made in server.threads] == [run.thread_id]
+            await recovering
+
+
+async def test_a_server_that_cannot_ask_itself_begins_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent.engines.langgraph.recovery._HOLD_SECONDS", 0.05)
+    async with watching(tmp_path) as watch:
+        await asyncio.wait_for(watch.knows_threads(), 60)

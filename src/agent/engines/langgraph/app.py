@@ -149,6 +149,8 @@ async def _watched() -> AsyncIterator[None]:
         try:
             with forgetting(run_log.forget), _recorded(watch):
                 async with _retained(where, run_log, client):
+                    # Who comes back at once is not told that their thread is unknown.
+                    await watch.knows_threads()
                     yield
         finally:
             await _ended(following)

@@ -43,6 +43,13 @@ class RunWatch:
         self._run_log = run_log
         self._client = client
         self._look = asyncio.Event()
+        self._knows_threads = asyncio.Event()
+
+    async def knows_threads(self) -> None:
+        """Return once no thread that a dead server left is unknown, or after five seconds."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_HOLD_SECONDS):
+                await self._knows_threads.wait()
 
     async def accepted(self, run: AcceptedRun) -> None:
         """Write a run down; a full disk costs its recovery, not the run."""
@@ -121,10 +128,15 @@ class RunWatch:
 
     async def recover(self) -> None:
         """Bring what a dead server of this folder had accepted to its end."""
+        unfinished = await self._run_log.unfinished()
         for thread_id, graph, asker in await self._run_log.lately_ended():
             with contextlib.suppress(APIStatusError):
                 await self._make_known(thread_id, graph, asker)
-        for run in await self._run_log.unfinished():
+        for run in unfinished:
+            with contextlib.suppress(APIStatusError):
+                await self._make_known(run.thread_id, run.assistant, run.asker, run.options)
+        self._knows_threads.set()
+        for run in unfinished:
             mine = await self._run_log.take(run)
             if mine is None:
                 continue
@@ -139,7 +151,6 @@ class RunWatch:
     async def _continue(self, run: AcceptedRun) -> None:
         if await self._server_knows(run) or await self._goes_on(run):
             return
-        await self._make_known(run.thread_id, run.assistant, run.asker, options=run.options)
         state = await self._client.threads.get_state(run.thread_id)
         begun = _belongs(state.get("metadata") or {}, run)
         if begun and (ended := _ended(state)):
