@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
+from agent.assistants.deep_research.compress_topic import topic_element
 from agent.assistants.deep_research.graph import build_graph
+from agent.assistants.deep_research.state import TopicResult
 from agent.core.budget import Meter
 from agent.core.concurrency import Lazy
 from agent.evidence.citations import MARKER
@@ -142,10 +144,77 @@ async def test_explorers_search_side_by_side_and_bring_quotes_that_pages_really_
     assert FACT in block(report.user, "pages")
     assert FACT not in block(report.user, "topics"), "its words are told once"
     assert "电芯每千瓦时 417 元 [^w" in block(report.user, "topics")
-    assert len(state["search_results"][0]["useful_webpages"]) >= 2
+    kept = {e["topic"]: len(e["useful_webpages"]) for e in state["search_results"]}
+    assert kept == {"成本": 1, "安全": 1}
     # Both were planned: nothing is left, and the end is taken at once.
     assert [topic["status"] for topic in state["plan"]] == ["done", "done"]
     assert told(state)["checks"]["refused_calls"] == 0
+
+
+async def test_each_explored_topic_keeps_all_its_findings_and_its_own_pages() -> None:
+    """They were cut at a length, and stood under the topic that was active."""
+    ids = dict[str, list[str]]()
+
+    def dozen(turn: ModelTurn) -> ModelReply:
+        topic = block(turn.user, "topic")
+        name, *_ = ids[topic] = page_ids(turn.user)
+        told = {
+            f"{topic}的第{n}个事实{'很长' * 150}": f"第{n}段讲行业历史，与成本无关"
+            for n in range(12)
+        }
+        findings = [{"fact": fact, "quote": quote, "id": name} for fact, quote in told.items()]
+        return ModelReply(json={"findings": findings, "open": [f"{topic}的回收"], "queries": []})
+
+    llm = Lead(
+        lambda turn: [explore("T1 | 电芯成本", "T2 | 热失控", "T3 | 循环次数")],
+        lambda turn: [end([ids["安全"][1]])],
+        deep_plan=planning("成本", "安全", "寿命"),
+        deep_find=dozen,
+    )
+    async with deep_laboratory(llm, web=Web(long_page)) as lab:
+        state = await research(lab, small_topic_tokens=0, context_token_limit=200_000)
+    entries = {entry["topic"]: entry for entry in state["search_results"]}
+    assert list(entries) == ["成本", "安全", "寿命"]
+    for topic, entry in entries.items():
+        assert entry["found"].count(f"- {topic}的第") == 12
+        assert entry["open"] == f"{topic}的回收"
+        kept = [page["id"] for page in entry["useful_webpages"]]
+        assert kept == ids[topic][: 2 if topic == "安全" else 1], "cited, or named at the end"
+    assert llm.asked("deep_compress") == [], "findings have the words of their pages"
+    [report], [review] = llm.asked("deep_report"), llm.asked("deep_review")
+    for turn in report, review:
+        shown = block(turn.user, "topics")
+        assert all(shown.count(f"- {topic}的第") == 12 for topic in entries)
+        assert all(f'<topic name="{topic}" open="' in shown for topic in entries)
+    assert [topic["status"] for topic in state["plan"]] == ["done"] * 3
+
+
+async def test_findings_that_have_no_room_are_left_out_whole() -> None:
+    found = "\n".join(f"- 事实{n}，{'很长' * 20} “原文” [^w111-11]" for n in range(9))
+    entry = TopicResult(
+        topic="成本", reason="", useful_webpages=[], compressed_content="", whole=True, found=found
+    )
+    shown = topic_element(entry, 100)
+    assert "事实0" in shown
+    assert "事实8" not in shown
+    assert shown.endswith(" [^w111-11]</topic>")
+
+
+async def test_a_topic_whose_end_names_pages_of_others_was_looked_into() -> None:
+    def ends(turn: ModelTurn) -> list[FunctionCall]:
+        return [end(page_ids(block(turn.user, "workspace"))[:1])]
+
+    llm = Lead(
+        lambda turn: [search("电芯成本")],
+        lambda turn: [change("安全", page_ids(answers(turn, "tavily_search")[0])[:1])],
+        ends,
+        ends,
+        deep_plan=planning("成本", "安全"),
+    )
+    async with deep_laboratory(llm, web=Web(long_page)) as lab:
+        state = await research(lab)
+    assert [topic["status"] for topic in state["plan"]] == ["done", "done"]
+    assert "not_researched" not in {gap["code"] for gap in state["gaps"]}
 
 
 async def test_an_explorer_that_searches_twice_says_at_last_what_is_open_of_both() -> None:

@@ -210,6 +210,16 @@ def cut_to_tokens(text: str, tokens: int) -> str:
     return text[:end].rstrip() + _CUT if end > 0 else ""
 
 
+def first_lines(text: str, tokens: int) -> str:
+    """Return the first lines of a text, each whole, of at most `tokens` together by estimate."""
+    kept = list[str]()
+    for line in text.splitlines():
+        if (tokens := tokens - estimated_tokens(f"{line}\n")) < 0:
+            break
+        kept.append(line)
+    return "\n".join(kept)
+
+
 def cut_middle(text: str, tokens: int) -> str:
     """Return the beginning and the end of a text, at most `tokens` together by estimate."""
     if estimated_tokens(text) <= tokens:

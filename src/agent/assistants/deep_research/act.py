@@ -2,14 +2,14 @@
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, cast
 
 from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.document_tools import OPEN_DOCUMENT
-from agent.assistants.common.gaps import brought_by_map
+from agent.assistants.common.gaps import brought_by_map, run_gap
 from agent.assistants.common.inside_words import KeptInside, public_texts
 from agent.assistants.common.literals import unfounded
 from agent.assistants.common.own_documents import SEARCH_DOCUMENTS, own_scope
@@ -33,7 +33,7 @@ from agent.assistants.common.whole_documents import WholeDocuments, read_documen
 from agent.assistants.common.workspace import Item, Workspace
 from agent.assistants.deep_research.compress_topic import Compression
 from agent.assistants.deep_research.explore import room
-from agent.assistants.deep_research.explorers import Explored, explore_side_by_side
+from agent.assistants.deep_research.explorers import Explored, explore_side_by_side, explored_topic
 from agent.assistants.deep_research.plan import topic_named, with_status
 from agent.assistants.deep_research.state import (
     Counts,
@@ -42,6 +42,7 @@ from agent.assistants.deep_research.state import (
     FoundPage,
     Intent,
     PlannedTopic,
+    TopicResult,
     configuration_of,
     found_page,
     topic_messages,
@@ -170,14 +171,8 @@ class _Step:
         ]
         refused = len(calls) - len(allowed) - len(moved)
         update = self._update(allowed, answers, every, moved=moved, refused=refused)
-        if exploring:
-            names = [topic.topic for each in exploring for topic in self._matters(each)]
-            update["plan"] = self._plan(names)
-        update["gaps"] = [
-            *update["gaps"],
-            *(g for each in explored for one in each for g in one.gaps),
-        ]
-        return update
+        update["pages_found"] = _pages(outcomes)
+        return self._with_topics(update, [one for each in explored for one in each])
 
     @property
     def message(self) -> AIMessage:
@@ -224,8 +219,37 @@ class _Step:
 
     def _matters(self, call: ToolCall) -> list[ToExplore]:
         """Return what a call gives to explorers, planned topics by their names."""
-        names = {topic["id"]: topic["name"] for topic in self.state.get("plan", [])}
-        return explored_topics(call, names)
+        plan = self.state.get("plan", [])
+        matters = explored_topics(call, {topic["id"]: topic["name"] for topic in plan})
+        named = [(topic_named(plan, each.topic), each) for each in matters]
+        return [replace(each, topic=topic["name"]) if topic else each for topic, each in named]
+
+    def _with_topics(self, update: DeepUpdate, explored: Sequence[Explored]) -> DeepUpdate:
+        """Return the update with a topic for each matter that explorers have looked into.
+
+        One that the person dropped is none.
+        """
+        state, language = self.state, self.state["turn"]["language"]
+        topics = {entry["topic"]: entry for entry in state.get("search_results", [])}
+        plan, changed = state.get("plan", []), list[TopicResult]()
+        for each in explored:
+            pages = _pages(each.outcomes, topic=each.topic)
+            update["pages_found"] = [*update["pages_found"], *pages]
+            update["gaps"] = [*update["gaps"], *each.gaps]
+            planned = topic_named(plan, each.topic)
+            if planned and planned["status"] == "dropped":
+                continue
+            entry = explored_topic(each, pages, topics.get(each.topic))
+            topics[each.topic] = entry
+            changed.append(entry)
+            count = len(entry["useful_webpages"])
+            self.emit(event("topic_done", NODE, text=each.topic, count=count))
+            if not count:
+                update["gaps"].append(run_gap("deep_research.no_pages", language, query=each.topic))
+        if explored:
+            update["search_results"] = changed
+            update["plan"] = self._plan([entry["topic"] for entry in changed])
+        return update
 
     def _plan(self, explored: Sequence[str]) -> list[PlannedTopic]:
         """Return the plan; planned topics that explorers have looked into are done."""
@@ -401,7 +425,6 @@ class _Step:
             intent=intent,
             fruitless=0 if looked_up else state["fruitless"] + 1,
             searched=state["searched"] or bool(results or opened),
-            pages_found=_pages(outcomes),
             links_found=[url for page in opened for url in page.links],
             queries=[PlannedQuery(query=query, map=None, round=round_) for query in queries],
             sources_gathered=sources,
@@ -457,10 +480,13 @@ def _programs(state: DeepState) -> bool:
     return any(call["name"] == CODE for call in message.tool_calls)
 
 
-def _pages(outcomes: Sequence[ToolOutcome]) -> list[FoundPage]:
-    """Return the pages that were found and opened, by their ids in the workspace."""
+def _pages(outcomes: Sequence[ToolOutcome], *, topic: str = "") -> list[FoundPage]:
+    """Return the pages that were found and opened, by their ids in the workspace.
+
+    `topic` is what explorers have found them for.
+    """
     found = [
-        _page(hit, result.service, item)
+        _page(hit, result.service, item, topic)
         for each in outcomes
         for result, items in zip(each.results, each.items, strict=False)
         for hit, item in zip(result.hits, items, strict=False)
@@ -474,8 +500,8 @@ def _pages(outcomes: Sequence[ToolOutcome]) -> list[FoundPage]:
     return [*found, *opened]
 
 
-def _page(hit: Hit, provider: str, item: Item) -> FoundPage:
-    return FoundPage(
+def _page(hit: Hit, provider: str, item: Item, topic: str) -> FoundPage:
+    page = FoundPage(
         id=item.id,
         url=link_url(hit.url),
         title=hit.title,
@@ -484,6 +510,7 @@ def _page(hit: Hit, provider: str, item: Item) -> FoundPage:
         published=hit.published,
         provider=provider,
     )
+    return FoundPage(**page, topic=topic) if topic else page
 
 
 def _intent_of(

@@ -31,7 +31,7 @@ from agent.core.concurrency import Lanes, TurnTasks
 from agent.core.errors import AgentError
 from agent.core.processor import breathe, compute
 from agent.core.progress import Emit, event
-from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens
+from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens, first_lines
 from agent.evidence.citations import MARKER, cited_ids
 from agent.evidence.language import SENTENCE_END
 from agent.evidence.queries import clean_text
@@ -197,16 +197,18 @@ class _Branch:
             result["useful_webpages"], self.services, self.meter, turn["language"], self.workspace
         )
         room = self.configuration.small_topic_tokens
+        # What explorers brought they have told with the words of the pages.
+        untold = [each for each in pages if "found" not in result or not each.page.get("topic")]
         # An answer that is wanted at once is written from the pages themselves.
         is_small = (
             self.configuration.answer_now
-            or _tokens(pages) < room
-            or room >= _LEAST_OF_PAGE * len(pages)
+            or _tokens(untold) < room
+            or room >= _LEAST_OF_PAGE * len(untold)
         )
         if is_small:
             notes = Notes(_excerpts(pages))
         else:
-            notes, failed = await self._compress(pages)
+            notes, failed = await self._compress(untold)
             gaps += failed
         for gap in gaps:
             self.emit(event("gap", NODE, id=name, text=gap["message"]))
@@ -218,10 +220,11 @@ class _Branch:
                  turn["id"], NODE, name, count, partial, seconds)  # fmt: skip
         entry = _with_notes(result, pages, notes)
         entry["whole"] = is_small
+        told = "\n".join([result.get("found", ""), notes.text])
         return DeepUpdate(
             search_results=[entry],
             sources_gathered=await compute(
-                lambda: _sources(pages, notes.text), otherwise=lambda: _sources(pages, "")
+                lambda: _sources(pages, told), otherwise=lambda: _sources(pages, "")
             ),
             counts=Counts(unknown_notes=notes.unknown),
             gaps=gaps,
@@ -287,11 +290,12 @@ def topic_element(entry: TopicResult, tokens: int, shorter: Callable[[str], str]
     """Return a topic for a prompt: what explorers have found on it, and its notes.
 
     Where no model has written notes these are what the searches showed; its pages stand apart, and
-    `shorter` takes out what these show.
+    `shorter` takes out what these show. Findings that have no room are left out whole.
     """
-    found = cut_to_tokens(entry.get("found", ""), tokens // 2)
+    found = entry.get("found", "")
     is_told = bool(found) and entry.get("whole", False)
     notes = "" if is_told else entry["compressed_content"] or ""
+    found = first_lines(found, tokens - min(estimated_tokens(notes), tokens // 2))
     notes = cut_to_tokens(notes, tokens - estimated_tokens(found))
     text = shorter("\n".join(filter(None, [found, notes])))
     return element("topic", text, name=entry["topic"], open=entry.get("open") or None)
@@ -339,7 +343,8 @@ def _excerpts(pages: list[ReadPage]) -> str:
 
 def _with_notes(result: TopicResult, pages: list[ReadPage], notes: Notes) -> TopicResult:
     read = [UsefulPage(**{**each.page, "partial": each.partial}) for each in pages]
-    noted = {"useful_webpages": read, "compressed_content": notes.text, "open": notes.open}
+    open_ = " ".join(filter(None, [result.get("open", ""), notes.open]))
+    noted = {"useful_webpages": read, "compressed_content": notes.text, "open": open_}
     return cast(TopicResult, {**result, **noted})
 
 

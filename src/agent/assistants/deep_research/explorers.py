@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from langchain_core.messages import ToolCall
 from pydantic import BaseModel, Field
@@ -11,6 +12,7 @@ from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.tool_results import shown_result
 from agent.assistants.common.toolbox import Toolbox, ToolOutcome
 from agent.assistants.common.workspace import Item
+from agent.assistants.deep_research.state import FoundPage, TopicResult, UsefulPage
 from agent.assistants.deep_research.tools import SEARCH, ToExplore
 from agent.core.strings import cut_to_tokens
 from agent.evidence.citations import cited_ids
@@ -60,6 +62,8 @@ class Explored:
     open: list[str] = field(default_factory=list)
     outcomes: list[ToolOutcome] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
+    is_told: bool = False
+    """Whether a model has read what was found."""
 
     @property
     def told(self) -> list[str]:
@@ -74,6 +78,35 @@ class Explored:
         rows = [*self.told, *titles]
         failed = [f"- {gap['message']}" for gap in self.gaps]
         return fence("\n".join([f"{self.topic}:", *rows, *failed]))
+
+
+_UNNAMED = 6
+"""Pages that are kept of a topic where no finding names one."""
+
+
+def explored_topic(
+    explored: Explored, pages: Sequence[FoundPage], earlier: TopicResult | None
+) -> TopicResult:
+    """Return the topic with the findings and pages that it had, and these.
+
+    Of the pages those that findings name; the others stay in the workspace.
+    """
+    cited = cited_ids("\n".join(explored.lines))
+    distinct = list({page["id"]: page for page in pages}.values())
+    named = [page for page in distinct if page["id"] in cited] or distinct[:_UNNAMED]
+    known = earlier["useful_webpages"] if earlier else []
+    ids = {page["id"] for page in known}
+    fresh = [cast(UsefulPage, page) for page in named if page["id"] not in ids]
+    entry = TopicResult(
+        topic=explored.topic, reason=earlier["reason"] if earlier else "",
+        useful_webpages=[*known, *fresh], compressed_content=None,
+    )  # fmt: skip
+    before = earlier.get("found") if earlier else None
+    if explored.is_told or before is not None:
+        lines = [*(before or "").splitlines(), *explored.lines]
+        entry["found"] = "\n".join(dict.fromkeys(lines))
+        entry["open"] = " ".join(explored.open)
+    return entry
 
 
 async def explore_side_by_side(box: Toolbox, topics: Sequence[ToExplore]) -> list[Explored]:
@@ -91,6 +124,7 @@ async def _explored(box: Toolbox, matter: ToExplore) -> Explored:
         told = await _asked(box, explored, outcomes)
         if told is None:
             break
+        explored.is_told = True
         items = [item for o in explored.outcomes for items in o.items for item in items]
         findings = [found for found in told.findings[:_MOST] if found.fact]
         explored.lines += [line for found in findings if (line := _line(found, items))]

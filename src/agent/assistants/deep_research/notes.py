@@ -3,28 +3,17 @@
 from collections.abc import Sequence
 from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage
 
 from agent.assistants.common.shown_records import distinct_places
 from agent.assistants.common.toolbox import is_calculation
 from agent.assistants.deep_research.state import DeepState, kept_pages, site_name, topic_messages
-from agent.assistants.deep_research.tools import EXPLORE, MAX_THOUGHT, thought_of
-from agent.core.strings import cut_to_tokens, estimated_tokens
+from agent.assistants.deep_research.tools import MAX_THOUGHT, thought_of
+from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens, first_lines
 from agent.evidence.queries import clean_text
 from agent.evidence.records import place_lines, route_lines, weather_lines
 
-_LONGEST, _TITLE = 8000, 90
-
-
-def found_in(messages: Sequence[AnyMessage]) -> str:
-    """Return what explorers have found in a topic."""
-    return "\n".join(
-        str(message.text)[:_LONGEST]
-        for message in messages
-        if isinstance(message, ToolMessage)
-        and message.name == EXPLORE
-        and message.status == "success"
-    )
+_TITLE = 90
 
 
 def thoughts_of(topic: str, messages: Sequence[AnyMessage]) -> list[str]:
@@ -39,18 +28,24 @@ def thoughts_of(topic: str, messages: Sequence[AnyMessage]) -> list[str]:
 
 
 def lead_notes(state: DeepState, tokens: int) -> str:
-    """Return what the lead knows of closed topics: what was found, calculated and thought."""
-    found = [
-        f"({entry['topic']})\n{entry['found']}"
-        for entry in state.get("search_results", [])
-        if entry.get("found")
-    ]
+    """Return what the lead knows of closed topics: what was found, calculated and thought.
+
+    Without findings that the present topic's messages show.
+    """
+    shown = "\n".join(str(message.text) for message in topic_messages(state))
+    found = dict[str, str]()
+    for entry in state.get("search_results", []):
+        lines = entry.get("found", "").splitlines()
+        if unshown := [line for line in lines if line not in shown]:
+            found[entry["topic"]] = "\n".join(unshown)
+    shares = cut_to_shares([*found.values()], tokens * 2 // 3, first_lines)
+    told = [f"({topic})\n{text}" for topic, text in zip(found, shares, strict=True) if text]
     calculated = [
         f"{source['quotes'][0]} [^{source['id']}]"
         for source in state.get("sources_gathered", [])
         if is_calculation(source)
     ]
-    return shown_notes([*found, *calculated, *state.get("notes", [])], tokens)
+    return shown_notes([*told, *calculated, *state.get("notes", [])], tokens)
 
 
 def shown_notes(notes: Sequence[str], tokens: int) -> str:

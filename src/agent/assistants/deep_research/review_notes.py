@@ -90,7 +90,7 @@ async def review_notes(
 def _is_worth_it(
     state: DeepState, configuration: Configuration, meter: Meter, *, asked: bool
 ) -> bool:
-    """Return whether a model wrote several notes, or open ones, and more may be looked up.
+    """Return whether a model wrote several notes, or left open what it found, and more may be.
 
     What the lead itself has read it has judged itself.
 
@@ -100,7 +100,8 @@ def _is_worth_it(
     """
     entries = state.get("search_results", [])
     noted = [each for each in entries if each["compressed_content"] and not each.get("whole")]
-    judged = asked or len(noted) > 1 or any(entry.get("open") for entry in noted)
+    explored = [each for each in entries if each.get("found")]
+    judged = asked or len(noted) > 1 or any(each.get("open") for each in [*noted, *explored])
     if state.get("reviewed") or not judged:
         return False
     if any(gap["code"] in ENDING for gap in state.get("gaps", [])):

@@ -110,6 +110,8 @@ class FoundPage(ShownPage):
     provider: str
     opened: NotRequired[bool]
     """The model has opened it while it explored."""
+    topic: NotRequired[str]
+    """For which explorers have found it, side by side with others."""
 
 
 class UsefulPage(FoundPage):
@@ -133,7 +135,7 @@ class TopicResult(TypedDict):
     whole: NotRequired[bool]
     """Whether the writer gets its pages, or their passages that bear on it, as they are."""
     found: NotRequired[str]
-    """What explorers have found on it, as marked lines."""
+    """What explorers have found on it, as marked lines with the words of the pages."""
 
 
 class Intent(TypedDict):
@@ -261,8 +263,6 @@ class TopicBranch(TypedDict):
     result: TopicResult
     turn: Turn
     spent: Usage
-    queries: NotRequired[list[str]]
-    """What was searched for in the topic."""
 
 
 _OF_A_QUESTION = (

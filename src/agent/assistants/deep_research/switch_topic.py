@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from langchain_core.messages import AnyMessage, RemoveMessage, ToolMessage
@@ -9,11 +10,12 @@ from langgraph.runtime import Runtime
 from langgraph.types import Send
 
 from agent.assistants.common.gaps import run_gap
+from agent.assistants.common.reading import READ
 from agent.assistants.common.search import located
 from agent.assistants.common.toolbox import MAP_PREFIXES
 from agent.assistants.deep_research.compress_topic import Compression
 from agent.assistants.deep_research.explore import calls_of_our_own, has_calls, topic_name
-from agent.assistants.deep_research.notes import found_in, thoughts_of
+from agent.assistants.deep_research.notes import thoughts_of
 from agent.assistants.deep_research.plan import (
     begun,
     next_planned,
@@ -38,11 +40,10 @@ from agent.assistants.deep_research.state import (
     merge_topics,
     topic_messages,
 )
-from agent.assistants.deep_research.tools import OUTSIDE, last_thought, looked_up, moved_calls
+from agent.assistants.deep_research.tools import SEARCH, last_thought, looked_up, moved_calls
 from agent.configuration import Configuration
 from agent.core.budget import add_usage, no_usage
 from agent.core.progress import Emit, event
-from agent.evidence.citations import cited_ids
 from agent.evidence.markdown import canonical
 from agent.evidence.queries import same_search
 from agent.evidence.types import Gap
@@ -62,7 +63,8 @@ async def switch_topic(
     intent = _last_try(state) or cast(Intent, state["intent"])
     limit, messages = configuration_of(runtime).max_topics, topic_messages(state)
     new_topic = _new_topic(state, intent)
-    entry, invented = _archive(state, intent, messages)
+    archive, name = _archive(state, intent, messages), topic_name(state)
+    entry = archive.own(name)
     entries = len(state.get("search_results", [])) + _is_new(state, entry)
     goes_on = intent["kind"] == "clear" or (intent["kind"] == "change" and entries < limit)
     gaps = _gaps(state, entry, messages)
@@ -78,19 +80,24 @@ async def switch_topic(
     switched = DeepUpdate(
         messages=_removals(state),
         topic_messages=replaced(calls),
-        search_results=[entry] if entry else [],
+        search_results=archive.entries,
         pages_found=replaced([]),
-        pages_left=replaced(_pages_left(state, entry)),
+        pages_left=replaced(_pages_left(state, archive.entries)),
         links_found=replaced([]),
         topic=topic,
         positions={**state.get("positions", {}), **located(messages)},
-        notes=[] if _is_dropped(state) else thoughts_of(topic_name(state), messages),
-        plan=_plan(state, intent, topic if goes_on else "", messages),
+        notes=[] if _is_dropped(state) else thoughts_of(name, messages),
+        plan=_plan(
+            state,
+            intent,
+            topic if goes_on else "",
+            is_done=archive.names_pages or looked_up(messages),
+        ),
         topic_rounds=0,
         exploring=goes_on,
         intent=None,
         gaps=gaps,
-        counts=Counts(invented_urls=invented),
+        counts=Counts(invented_urls=archive.invented),
     )
     if goes_on and intent["kind"] == "change":
         return await _with_notes(state, switched, runtime, compression)
@@ -156,12 +163,11 @@ async def _with_notes(
     return cast(DeepUpdate, merged)
 
 
-def _plan(
-    state: DeepState, intent: Intent, topic: str, messages: list[AnyMessage]
-) -> list[PlannedTopic]:
+def _plan(state: DeepState, intent: Intent, topic: str, *, is_done: bool) -> list[PlannedTopic]:
     """Return the plan with the topic that is left, and the one that begins, if any.
 
-    Where nothing was looked up in the topic that is left, not even on the map, it stays planned;
+    Where nothing was looked up in the topic that is left, not even on the map, and no page named
+    that answers it (`is_done`), it stays planned;
     one that the person dropped stays dropped. An end that the model has confirmed says that those
     still planned are answered.
     """
@@ -172,8 +178,7 @@ def _plan(
     is_known = left in {entry["topic"] for entry in state.get("search_results", [])}
     planned = topic_named(plan, left)
     if left != topic and not (planned and planned["status"] == "dropped"):
-        is_done = is_known or looked_up(messages)
-        plan = with_status(plan, left, "done" if is_done else "planned")
+        plan = with_status(plan, left, "done" if is_done or is_known else "planned")
     return begun(plan, topic) if topic else plan
 
 
@@ -184,43 +189,76 @@ def _new_topic(state: DeepState, intent: Intent) -> str:
     return planned["name"] if planned and intent["kind"] == "change" else name
 
 
-def _archive(
-    state: DeepState, intent: Intent, messages: list[AnyMessage]
-) -> tuple[TopicResult | None, int]:
-    """Return the topic's entry with its useful pages, and how many named URLs no search returned.
+@dataclass(frozen=True)
+class _Archive:
+    """Hold what is kept of a topic that is left."""
 
-    None where nothing was searched or opened in this topic, nor a page of an earlier one named: a
-    change then only names it; and where the person dropped it.
+    entries: list[TopicResult] = field(default_factory=list)
+    """Its own, and those of explored topics of which pages were named."""
+    invented: int = 0
+    """Pages that were named and that nothing had brought."""
+    names_pages: bool = False
+    """Whether pages were named that something had brought."""
+
+    def own(self, topic: str) -> TopicResult | None:
+        """Return the entry of this topic."""
+        return next((entry for entry in self.entries if entry["topic"] == topic), None)
+
+
+def _archive(state: DeepState, intent: Intent, messages: list[AnyMessage]) -> _Archive:
+    """Return the topic's entry with its useful pages; those of explored topics go to theirs.
+
+    Without an entry where nothing was searched or opened in this topic, nor a page of an earlier
+    one named: a change then only names it; and where the person dropped it.
     """
     if _is_dropped(state):
-        return None, 0
-    found = found_in(messages)
-    named = intent["urls"] and [*intent["urls"], *cited_ids(found)]
-    chosen, invented = _useful(state, named)
-    looked = any(isinstance(m, ToolMessage) and m.name in OUTSIDE and m.status == "success"
+        return _Archive()
+    name, entries = topic_name(state), state.get("search_results", [])
+    known = {entry["topic"]: (place, entry) for place, entry in enumerate(entries)}
+    chosen, invented, names_pages = _useful(state, intent["urls"])
+    of_topics: dict[str, list[FoundPage]] = {name: []}
+    for page in chosen:
+        of = page.get("topic", "")
+        of_topics.setdefault(of if of in known else name, []).append(page)
+    looked = any(isinstance(m, ToolMessage) and m.name in (SEARCH, READ) and m.status == "success"
                  for m in messages)  # fmt: skip
-    if not looked and not chosen:
-        return None, 0
-    entries, name = state.get("search_results", []), topic_name(state)
-    place = next((n for n, e in enumerate(entries) if e["topic"] == name), len(entries))
-    earlier = entries[place]["useful_webpages"] if place < len(entries) else []
-    urls = {page["url"] for page in earlier}
-    fresh = [page for page in chosen if page["url"] not in urls]
-    numbered = [
-        cast(UsefulPage, {**page, "id": page.get("id") or f"t{place}-{number}"})
-        for number, page in enumerate(fresh, start=len(earlier))
-    ]
     reason = " / ".join(filter(None, (intent["reason"], last_thought(messages)[:_MAX_THOUGHT])))
-    entry = TopicResult(
-        topic=name,
-        reason=reason,
-        useful_webpages=[*earlier, *numbered],
-        compressed_content=None,
+    archived = list[TopicResult]()
+    for topic, pages in of_topics.items():
+        place, earlier = known.get(topic, (len(entries), None))
+        fresh = _fresh(pages, earlier, place)
+        if fresh or (topic == name and looked):
+            archived.append(_entry(topic, reason if topic == name else "", earlier, fresh))
+    return _Archive(archived, invented, names_pages)
+
+
+def _fresh(pages: Sequence[FoundPage], earlier: TopicResult | None, place: int) -> list[UsefulPage]:
+    """Return those of the pages that a topic does not have yet."""
+    kept = earlier["useful_webpages"] if earlier else []
+    urls = {page["url"] for page in kept}
+    fresh = [page for page in pages if page["url"] not in urls]
+    return [
+        cast(UsefulPage, {**page, "id": page.get("id") or f"t{place}-{number}"})
+        for number, page in enumerate(fresh, start=len(kept))
+    ]
+
+
+def _entry(
+    topic: str, reason: str, earlier: TopicResult | None, fresh: Sequence[UsefulPage]
+) -> TopicResult:
+    """Return a topic with pages that are new, and what explorers have found on it before."""
+    kept = earlier or TopicResult(
+        topic=topic, reason="", useful_webpages=[], compressed_content=None
     )
-    if found:
-        before = entries[place].get("found", "") if place < len(entries) else ""
-        entry["found"] = "\n".join(filter(None, [before, found]))
-    return entry, invented
+    entry = TopicResult(
+        topic=topic, reason=reason or kept["reason"],
+        useful_webpages=[*kept["useful_webpages"], *fresh], compressed_content=None,
+    )  # fmt: skip
+    if "found" in kept:
+        entry["found"] = kept["found"]
+        if kept["compressed_content"] is None:
+            entry["open"] = kept.get("open", "")
+    return entry
 
 
 def _is_dropped(state: DeepState) -> bool:
@@ -234,11 +272,12 @@ def _is_new(state: DeepState, entry: TopicResult | None) -> bool:
     return entry is not None and entry["topic"] not in topics
 
 
-def _useful(state: DeepState, named: list[str] | None) -> tuple[list[FoundPage], int]:
+def _useful(state: DeepState, named: list[str] | None) -> tuple[list[FoundPage], int, bool]:
     """Return the named pages that this turn brought, and how many named ones nothing brought.
 
-    Where none is named, those of this topic that the model opened and the first of the others
-    stand for them. What another topic keeps stays there.
+    Then whether any of them was brought, by an earlier topic too. Where none is named, those of
+    this topic that the model opened and the first of the others stand for them. What another topic
+    keeps stays there, and so do the pages of explorers that nobody names.
     """
     by_url: dict[str, FoundPage] = {}
     for page in state["pages_found"]:
@@ -258,13 +297,14 @@ def _useful(state: DeepState, named: list[str] | None) -> tuple[list[FoundPage],
     )
     chosen = [known[url] for url in addresses if url in known][:_MAX_NAMED]
     invented = sum(url not in known and url not in elsewhere for url in addresses)
-    unnamed = sorted(by_url.values(), key=lambda page: not page.get("opened"))
-    return chosen or unnamed[:_UNNAMED], invented
+    unnamed = [page for page in by_url.values() if not page.get("topic")]
+    unnamed.sort(key=lambda page: not page.get("opened"))
+    return chosen or unnamed[:_UNNAMED], invented, len(addresses) > invented
 
 
-def _pages_left(state: DeepState, entry: TopicResult | None) -> list[ShownPage]:
+def _pages_left(state: DeepState, entries: Sequence[TopicResult]) -> list[ShownPage]:
     """Return what this turn's searches brought and no topic keeps, the latest last."""
-    useful = [*kept_pages(state), *(entry["useful_webpages"] if entry else [])]
+    useful = [*kept_pages(state), *(page for each in entries for page in each["useful_webpages"])]
     taken = {canonical(page["url"]) for page in useful}
     pages = [*state.get("pages_left", []), *state.get("pages_found", [])]
     by_url = {canonical(page["url"]): page for page in pages}
@@ -304,7 +344,6 @@ def topic_branches(state: DeepState) -> list[TopicBranch]:
             result=entry,
             turn=turn,
             spent=spent,
-            queries=[q["query"] for q in state.get("queries", []) if q["round"] == number + 1],
         )
         for number, entry in enumerate(state.get("search_results", []))
         if entry["useful_webpages"] and entry["compressed_content"] is None

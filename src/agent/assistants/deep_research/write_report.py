@@ -332,7 +332,8 @@ class _Report:
     def _passages(self, tokens: int) -> list[Passage]:
         """Return what is shown of what was read: by the notes, the queries, and what is asked."""
         entries = self.state.get("search_results", [])
-        quotes = quotes_by_id("\n\n".join(entry["compressed_content"] or "" for entry in entries))
+        told = [(entry.get("found", ""), entry["compressed_content"] or "") for entry in entries]
+        quotes = quotes_by_id("\n\n".join(text for each in told for text in each))
         queries = [query["query"] for query in self.state.get("queries", [])]
         found = (item.query for item in self.read)
         wanted = [*queries, *found, *self.asked().plan, self.draft.turn["question"]]
