@@ -44,6 +44,10 @@ def place(text: str) -> Place:
         ("Dec 24-26 off; Mo-Su 10:00-18:00", [Opening(EVERY_DAY, 600, 1080)]),
         ('Mo-Fr 08:00-16:00 || "on appointment"', [Opening(WORKDAYS, 480, 960)]),
         ('Mo-Fr 11:00-15:00 open "Lunch"', [Opening(WORKDAYS, 660, 900)]),
+        (
+            "Mo-Th11:00-23:00; Fr11:00-24:00",
+            [Opening(frozenset({1, 2, 3, 4}), 660, 1380), Opening(frozenset({5}), 660, 1440)],
+        ),
         ("Tu, Fr 10:00-18:00", [Opening(frozenset({2, 5}), 600, 1080)]),
         (
             "Mo-We, Fr 10:00-18:00, Sa, Su 11:00-17:00",
@@ -90,7 +94,7 @@ def test_seasons_are_told_apart_and_decide_only_what_all_of_them_say() -> None:
 @pytest.mark.parametrize(
     ("text", "unread"),
     [
-        ("Mo-Th 11:00-23:00; Fr11:00-24:00; Sa 12:00-24:00", {5}),
+        ("Mo-Th 11:00-23:00; Fr 11:00/24:00; Sa 12:00-24:00", {5}),
         ("Mo-Fr 7:00-21; Sa-Su 12:00-18:00", set(WORKDAYS)),
         ("Mo-Fr 10:00-20:00, Sa 10-18, Su 12-18", {6, 7}),
         ("Mo-Fr 10:00-20:00; Sa 10:00-sunset; PH off", {6}),
@@ -121,7 +125,7 @@ def test_where_an_unread_rule_does_not_tell_its_days_nothing_is_known(text: str)
 
 
 def test_a_demand_of_a_day_that_is_not_read_is_open() -> None:
-    kept = place("Mo-Th 11:00-23:00; Fr11:00-24:00; Sa 12:00-24:00")
+    kept = place("Mo-Th 11:00-23:00; Fr 11:00/24:00; Sa 12:00-24:00")
 
     def verdict(demands: Constraints) -> str:
         return check(kept, demands, "en")[0]["verdict"]
@@ -134,10 +138,12 @@ def test_a_demand_of_a_day_that_is_not_read_is_open() -> None:
 
 
 def test_what_is_not_read_is_shown_as_it_is_written() -> None:
-    seasons = osm_hours("Mo-Th 11:00-23:00; Fr11:00-24:00", DAY)
-    assert hours_words(seasons, "zh") == "周一至周四 11:00–23:00；周五11:00-24:00（照录，未能判读）"
+    seasons = osm_hours("Mo-Th 11:00-23:00; Fr 11:00/24:00", DAY)
+    assert (
+        hours_words(seasons, "zh") == "周一至周四 11:00–23:00；周五 11:00/24:00（照录，未能判读）"
+    )
     assert hours_words(seasons, "en") == (
-        "Mon–Thu 11:00–23:00; Fri11:00-24:00 (as written, not read)"
+        "Mon–Thu 11:00–23:00; Fri 11:00/24:00 (as written, not read)"
     )
 
 

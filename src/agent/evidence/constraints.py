@@ -5,10 +5,11 @@ Nothing is guessed: a field that is empty or cannot be read gives `unknown`.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, cast, get_args
 
 from agent.core.strings import without_accents
+from agent.evidence.feasts import is_public_holiday, open_on_feast
 from agent.evidence.geo import distance_text
 from agent.evidence.hours import DAY_MINUTES, EVERY_DAY, Hours, Opening, hours_of
 from agent.evidence.kinds import (
@@ -23,7 +24,7 @@ from agent.evidence.kinds import (
 from agent.evidence.names import origin_text, own_distance
 from agent.evidence.places import is_area
 from agent.evidence.queries import clean_text
-from agent.evidence.records import cost_words, hours_text, kind_text
+from agent.evidence.records import cost_words, hours_text, kind_text, with_weekday
 from agent.evidence.types import (
     Constraints,
     Distance,
@@ -348,9 +349,10 @@ def _near(place: Place, limit: int | None, language: Language) -> PlaceVerdict |
 def _open(place: Place, constraints: Constraints, language: Language) -> PlaceVerdict | None:
     at, days = constraints.get("open_at"), constraints.get("open_on")
     until = constraints.get("open_until") if at is None else None
+    date_meant = constraints.get("day") if days else None
     if at and (moment := constraints.get("asked_at")):
         there = datetime.fromtimestamp(moment, zone_named(place.get("zone") or str(CHINA)))
-        at, days = f"{there:%H:%M}", [there.isoweekday()]
+        at, days, date_meant = f"{there:%H:%M}", [there.isoweekday()], there.date().isoformat()
     if days and not (at or until) and is_named("hotel", place["category"]):
         # The day is the one that somebody arrives on.
         return None
@@ -368,11 +370,36 @@ def _open(place: Place, constraints: Constraints, language: Language) -> PlaceVe
     outcomes = {openness(hours, at, days, until=until) for hours in seasons}
     outcome: DemandOutcome = outcomes.pop() if len(outcomes) == 1 else "unknown"
     verdict = _verdict(constraint, outcome, "open_time", language, **values)
-    if until and outcome == "satisfied" and _closes_then(seasons, until, days):
+    if date_meant and seasons != [_ROUND_THE_CLOCK]:
+        verdict = _on_its_date(verdict, place, date_meant, (at, until), language)
+    if until and verdict["verdict"] == "satisfied" and _closes_then(seasons, until, days):
         # Who wants to stay past ten has not found a place that closes at ten.
         text = say("constraints.open_until.no_longer", language, **values)
         return PlaceVerdict(**{**verdict, "text": text})
     return verdict
+
+
+_ROUND_THE_CLOCK = [Opening(EVERY_DAY, 0, DAY_MINUTES)]
+
+
+def _on_its_date(
+    verdict: PlaceVerdict,
+    place: Place,
+    date_meant: str,
+    clocks: tuple[str | None, str | None],
+    language: Language,
+) -> PlaceVerdict:
+    """Return a verdict on a weekday as it is on that date: weekly hours speak of no holidays."""
+    day = date.fromisoformat(date_meant)
+    if not is_public_holiday(place, day):
+        return verdict
+    at, until = clocks
+    outcome = open_on_feast(place, day, at=at, until=until)
+    if outcome == "unknown" and verdict["verdict"] != "satisfied":
+        return verdict
+    told = with_weekday(date_meant, language)
+    text = say(f"constraints.feast.{outcome}", language, day=told, ordinary=verdict["text"])
+    return PlaceVerdict(**{**verdict, "verdict": outcome, "text": text})
 
 
 def _closes_then(seasons: Sequence[Hours], until: str, days: Sequence[int] | None) -> bool:

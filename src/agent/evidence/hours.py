@@ -391,12 +391,23 @@ _OSM_NAMES = {
     **{name: f"records.months.{at}" for at, name in enumerate(_OSM_MONTHS, 1)},
 }
 _OSM_NAME = re.compile(rf"\b(?:{'|'.join(_OSM_NAMES)})(?![a-z])")
+_NO_BLANK = re.compile(rf"(?<=\b(?:{'|'.join(_OSM_DAYS)}|PH))(?=\d)")
+"""Between a day and its hours: Fr11:00."""
 _NEXT_DAYS = re.compile(rf"(\d[:.]\d\d) (?=(?:{'|'.join(_OSM_DAYS)}|PH)\b)")
 """Where days stand behind a time somebody forgot the semicolon."""
 _LISTED_DAYS = re.compile(
     rf"(?<=\b(?:{'|'.join(_OSM_DAYS)}|PH)), +(?=(?:{'|'.join(_OSM_DAYS)}|PH)\b)"
 )
 """Between days with hours in common: a blank would make a rule of the first, open all day."""
+
+
+def osm_rules(text: str) -> str:
+    """Return a text in OpenStreetMap's syntax without usual slips, as its reader takes it.
+
+    What stands behind || is for whoever makes an appointment.
+    """
+    whole = _NO_BLANK.sub(" ", text[:_LONGEST].split("||")[0])
+    return _LISTED_DAYS.sub(",", _NEXT_DAYS.sub(r"\1; ", whole))
 
 
 @lru_cache(_KEPT)
@@ -409,10 +420,7 @@ def osm_hours(text: str, day: date) -> Sequence[Hours]:
     judges the same places again.
     """
     first = datetime.combine(day - timedelta(days=day.weekday()), datetime.min.time())
-    # What stands behind || is for whoever makes an appointment.
-    whole = _NEXT_DAYS.sub(r"\1; ", text[:_LONGEST].split("||")[0])
-    whole = _LISTED_DAYS.sub(",", whole)
-    rules = [rule.strip() for rule in whole.split(";")]
+    rules = [rule.strip() for rule in osm_rules(text).split(";")]
     rules = [rule for rule in rules if rule]
     if len(rules) == 1 and rules[0].casefold() in _SHUT:
         return [[]]

@@ -91,6 +91,8 @@ class Constraints(TypedDict, total=False):
     """ISO weekdays, 1 Monday to 7 Sunday; one of them is enough."""
     not_on: list[int]
     """ISO weekdays that are ruled out."""
+    day: str
+    """ISO date of the day of `open_on`, where it is known: it may be a public holiday."""
     max_distance_m: int
     """In a straight line."""
     max_walk_m: int

@@ -29,6 +29,7 @@ from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError
 from agent.core.progress import Emit
+from agent.evidence.feasts import shared_feast
 from agent.evidence.grounding import says_not_found
 from agent.evidence.mentions import mentioned, places_of
 from agent.evidence.ordering import grouped_lines
@@ -54,6 +55,7 @@ NODE = "finalize_answer"
 ASSISTANT = "agent"
 _LEFT_FOR_RESEARCH = Share(kept_calls=8, tokens=0.5, seconds=0.5)
 """Of a run's limits, for more rounds after an answer that was begun too early."""
+_ISO_DATE = len("2026-12-06")
 _WAY_ON_TOKENS, _LONGEST_WAY_ON = 200, 500
 
 
@@ -260,9 +262,12 @@ def _prompt(draft: Draft, state: OverallState) -> list[BaseMessage]:
 def _today(draft: Draft, state: OverallState) -> str:
     """Return the time there, and the day that is asked about: it may be a feast."""
     now, day = now_there(draft.turn, draft.places, state), draft.turn.get("day")
-    if not day or now.startswith(day):
-        return now
-    return say("records.day_meant", draft.language, now=now, day=with_weekday(day, draft.language))
+    told = now
+    if day and not now.startswith(day):
+        named = with_weekday(day, draft.language)
+        told = say("records.day_meant", draft.language, now=now, day=named)
+    is_feast = shared_feast(draft.places, day or now[:_ISO_DATE])
+    return say("records.feast", draft.language, day=told) if is_feast else told
 
 
 def _is_about_places(draft: Draft, state: OverallState) -> bool:

@@ -203,9 +203,12 @@ def _on_its_day(asked: Asked) -> Constraints:
     """Return the demands, on the day that is meant where they name none; a planned day does so."""
     demands, tasks = asked.demands, [query["map"] for query in asked.queries if query["map"]]
     is_of_places = demands or any(task["intent"] in (*_SEARCHES, "poi") for task in tasks)
-    if not (asked.day and is_of_places) or asked.outing or {"open_on", "not_on"} & demands.keys():
+    if not (asked.day and is_of_places) or asked.outing or "not_on" in demands:
         return demands
-    return Constraints(**{**demands, "open_on": [date.fromisoformat(asked.day).isoweekday()]})
+    weekday = date.fromisoformat(asked.day).isoweekday()
+    days = demands.get("open_on", [weekday])
+    told = Constraints(**{**demands, "open_on": days})
+    return Constraints(**{**told, "day": asked.day}) if days == [weekday] else told
 
 
 _ROUNDED = 10

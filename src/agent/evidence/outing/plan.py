@@ -9,6 +9,7 @@ from itertools import pairwise
 from statistics import median
 from typing import get_args
 
+from agent.evidence.feasts import shared_feast
 from agent.evidence.geo import distance_text, metres_apart
 from agent.evidence.hours import Opening, clock_of, minutes_of, yearly_hours
 from agent.evidence.kinds import (
@@ -36,7 +37,7 @@ from agent.evidence.outing.schedule import (
     Window,
     best_plan,
 )
-from agent.evidence.records import hours_text, kind_text
+from agent.evidence.records import hours_text, kind_text, with_weekday
 from agent.evidence.types import (
     LeftOut,
     LeftOutReason,
@@ -232,6 +233,9 @@ class _Planner:
             told.append(say("outing.stays_shorter", self._language))
         if self._sets_out:
             told.append(say("outing.setting_out", self._language, time=outing["begins"]))
+        if shared_feast(self.places, outing["day"]):
+            that_day = with_weekday(outing["day"], self._language)
+            told.append(say("outing.feast", self._language, day=that_day))
         if told:
             outing["told"] = told
         return outing

@@ -1,0 +1,81 @@
+"""Weekly hours speak of no public holidays: on one they are told as those of ordinary days."""
+
+from typing import Any
+
+import pytest
+
+from agent.evidence.constraints import check
+from agent.evidence.feasts import shared_feast
+from agent.evidence.types import Constraints, Place
+from agent.texts import say
+from tests.unit.test_constraints import record
+from tests.unit.test_outing_stops import MUSEUM, PARK, planned
+
+FINLAND = {"zone": "Europe/Helsinki"}
+DEC_6 = Constraints(open_on=[7], day="2026-12-06")
+
+
+def verdict(hours: str, demands: Constraints = DEC_6) -> Any:
+    osm = {"hours_osm": hours, "fetched_at": "2026-11-28T10:00:00+00:00"}
+    [found] = check(record(open_time=hours, **osm, **FINLAND), demands, "en")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("hours", "expected"),
+    [
+        ("Mo-Su 10:00-20:00", "unknown"),
+        ("Mo-Fr 10:00-20:00", "violated"),
+        ("24/7", "satisfied"),
+        ("Mo-Su 10:00-20:00; PH off", "violated"),
+        ("Mo-Su 10:00-20:00; PH 12:00-16:00", "satisfied"),
+        ("Mo-Fr 10:00-20:00; PH 12:00-16:00", "satisfied"),
+        ('Mo-Su 10:00-20:00; PH 10:00-12:00 unknown "by appointment"', "unknown"),
+    ],
+)
+def test_on_a_public_holiday_only_a_record_that_speaks_of_those_tells(
+    hours: str, expected: str
+) -> None:
+    """Museums were "open Sunday" on 6 December, Finland's Independence Day."""
+    found = verdict(hours)
+    assert found["verdict"] == expected
+    is_told = "a public holiday" in found["text"]
+    assert is_told is (hours not in ("Mo-Fr 10:00-20:00", "24/7"))
+
+
+def test_the_hours_of_ordinary_days_are_told_beside_it() -> None:
+    ordinary = "open Sun (Mo-Su 10:00–20:00)"
+    text = say("constraints.feast.unknown", "en", day="2026-12-06 Sun", ordinary=ordinary)
+    assert verdict("Mo-Su 10:00-20:00")["text"] == text
+
+
+@pytest.mark.parametrize(("at", "expected"), [("13:00", "satisfied"), ("18:00", "violated")])
+def test_an_hour_of_a_public_holiday_is_held_against_its_own_rule(at: str, expected: str) -> None:
+    demands = Constraints(**{**DEC_6, "open_at": at})
+    assert verdict("Mo-Su 10:00-20:00; PH 12:00-16:00", demands)["verdict"] == expected
+
+
+@pytest.mark.parametrize(
+    ("zone", "day", "is_feast"),
+    [
+        ("Europe/Helsinki", "2026-12-06", True),
+        ("Europe/Helsinki", "2026-12-07", False),
+        ("Europe/Berlin", "2026-12-06", False),
+        (None, "2026-10-01", True),
+        (None, "2026-12-25", False),
+        ("Nowhere/Else", "2026-12-25", False),
+        ("Europe/Berlin", "tomorrow", False),
+    ],
+)
+def test_a_holiday_is_one_of_the_country_where_the_place_is(
+    zone: str | None, day: str, is_feast: bool
+) -> None:
+    place: Place = record(**({"zone": zone} if zone else {}))
+    assert shared_feast([place], day) is is_feast
+    assert not shared_feast([], day)
+
+
+def test_a_planned_day_that_is_one_says_so() -> None:
+    for day, is_told in (("2026-10-01", True), ("2026-10-13", False)):
+        told = planned(MUSEUM, PARK, day=day).get("told", [])
+        assert any(day in each for each in told) is is_told
