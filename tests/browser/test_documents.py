@@ -31,16 +31,19 @@ def test_files_are_given_asked_and_deleted(visit: Visits) -> None:
     person.forgive("422")
     page = person.tab()
     part(page, "documents").get_by_role("button", name="Files").click()
-    page.set_input_files("input[type=file]", [LEASE, PHOTO])
+    page.set_input_files("input[type=file]", [PHOTO, LEASE])
     expect(page.locator(".uploads progress")).to_have_count(0)
     assert rows(page) == [
-        "Lease of 2024.md\n1 passage",
         "photo.png\nThis type of file is not read.",
+        "Lease of 2024.md\n1 passage",
     ]
-    expect(page.get_by_label("Lease-of-2024-and-1-more", exact=True)).to_be_checked()
+    expect(page.get_by_label("Lease-of-2024", exact=True)).to_be_checked()
     if AXE.is_file():
         assert violations(page) == []
     page.locator(".composer-box").evaluate(_DROP, ["notes.txt", "The landlord is Mr Novak.\n"])
+    files = part(page, "documents").get_by_role("button", name="Files: Lease-of-2024 (2)")
+    expect(files).to_have_attribute("aria-expanded", "false")
+    files.click()
     expect(page.locator(".collection summary")).to_have_text("2 files")
     page.get_by_label("Look nowhere else").check()
     page.set_viewport_size({"width": 800, "height": 800})

@@ -40,7 +40,12 @@ export function disclosure({ label, panel, name }) {
     if (open) document.addEventListener("pointerdown", outside);
     else document.removeEventListener("pointerdown", outside);
   }
-  return { node, button, close: () => turn(false) };
+  const close = () => {
+    const isInside = contains(panel, document.activeElement);
+    turn(false);
+    if (isInside) button.focus({ preventScroll: true });
+  };
+  return { node, button, close };
 }
 
 /**

@@ -11,7 +11,7 @@ export const language = [preference("language"), ...(navigator.languages ?? [nav
 /** Tells the language of a text that is not the page's: Chinese on an English page. @param {string} words */
 export const foreign = (words) => (language === "en" && /\p{Script=Han}/u.test(words) ? "zh" : null);
 
-/** Tells how a text of another script runs: from the right where most of its letters do. @param {string} words */
+/** Tells how another script runs: from the right where most of its letters do. @param {string} words */
 export function direction(words) {
   const others = words.match(/[\p{Script=Arabic}\p{Script=Hebrew}]/gu)?.length;
   return others && others * 2 > (words.match(/\p{L}/gu)?.length ?? 0) ? "rtl" : null;

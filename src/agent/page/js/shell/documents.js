@@ -1,7 +1,7 @@
 /** Own documents: files are dropped here or chosen, read by the server, and asked; they can be deleted. */
 
 import { disclosure } from "../disclosure.js";
-import { el, fill, icon } from "../dom.js";
+import { contains, el, fill, icon } from "../dom.js";
 import { language, textsOf, translator } from "../i18n.js";
 import { documents, give, removeDocument, serverError } from "../run/server.js";
 
@@ -66,7 +66,7 @@ export class DocumentsView {
 
   /**
    * Gives files to the server, one after another, and has them asked. They go to the one own collection
-   * that is asked already, else to a new one.
+   * that is asked already, else to a new one of the first that is taken. What there is to tell stays open.
    * @param {File[]} files
    */
   async take(files) {
@@ -77,18 +77,25 @@ export class DocumentsView {
     const rows = files.map((file) => this.#row(file));
     await this.#read();
     const own = this.#told.collections.filter(({ name, own }) => own && this.#asked.has(name));
-    const collection = own.length === 1 && this.#asked.size === 1
-      ? own[0].name : newName(files, this.#told.collections.map(({ name }) => name));
-    for (const row of rows) if (await row(collection)) this.#asked.add(collection);
+    const taken = this.#told.collections.map(({ name }) => name);
+    let collection = own.length === 1 && this.#asked.size === 1 ? own[0].name : "";
+    let isPlain = true;
+    for (const [at, row] of rows.entries()) {
+      const name = collection || newName(files[at], taken);
+      const note = await row(name);
+      if (note !== null) this.#asked.add(collection = name);
+      isPlain &&= note === "";
+    }
     this.#waiting -= 1;
     await this.#read();
-    this.#changed();
+    if (isPlain && !contains(this.#list, document.activeElement)) this.#fold.close();
   }
 
   /**
    * Shows a file on its way.
    * @param {File} file
-   * @returns {(collection: string) => Promise<boolean>} gives it
+   * @returns {(collection: string) => Promise<string|null>} gives it, and returns what there is to note; null
+   *   where it is not taken
    */
   #row(file) {
     const bar = el("progress", { max: 1, value: 0, "aria-label": say("giving", { name: file.name }) });
@@ -104,15 +111,15 @@ export class DocumentsView {
         });
         bar.remove();
         const way = told.outcome === "same" ? "same" : "read";
-        const note = told.note[language];
+        const note = told.note[language] ?? "";
         fill(words, say(way, { n: told.passages }), note && ` · ${note}`);
         row.classList.add("done");
-        return true;
+        return note;
       } catch (error) {
         bar.remove();
         words.className = "warn";
         fill(words, this.#why(error));
-        return false;
+        return null;
       }
     };
   }
@@ -147,7 +154,10 @@ export class DocumentsView {
     const again = focused && this.#list.querySelector(`[data-focus="${CSS.escape(focused)}"]`);
     if (again instanceof HTMLElement) again.focus();
     const [first, ...more] = this.#asked;
-    fill(this.#label, icon("documents"), first && el("span", {}, `${first}${more.length ? " …" : ""}`));
+    const asked = this.#told.collections.filter(({ name }) => this.#asked.has(name));
+    const count = asked.reduce((sum, { files, count }) => sum + (files.length || count), 0);
+    fill(this.#label, icon("documents"),
+      first && el("span", {}, first, more.length > 0 && " …", count > 1 && ` (${count})`));
     this.#onlyLabel.hidden = !first;
   }
 
@@ -203,15 +213,12 @@ export class DocumentsView {
 }
 
 /**
- * Makes the name of a collection of its first file, with how many more; another where that is taken.
- * @param {{name: string}[]} files @param {string[]} taken
+ * Makes the name of a collection of a file's; another where that is taken.
+ * @param {{name: string}} file @param {string[]} taken
  */
-export function newName(files, taken) {
-  const words = files[0].name.replace(/\.[^.]*$/, "").replace(/[^\p{L}\p{N}_-]+/gu, "-")
-    .replace(/^-+|-+$/g, "");
-  const first = [...words].slice(0, LONGEST_COLLECTION).join("")
-    || (language === "zh" ? "文件" : "files");
-  const stem = files.length > 1 ? say("several", { first, n: files.length - 1 }) : first;
+function newName(file, taken) {
+  const words = file.name.replace(/\.[^.]*$/, "").replace(/[^\p{L}\p{N}_-]+/gu, "-").replace(/^-+|-+$/g, "");
+  const stem = [...words].slice(0, LONGEST_COLLECTION).join("") || (language === "zh" ? "文件" : "files");
   let name = stem;
   for (let n = 2; taken.includes(name); n += 1) name = `${stem}-${n}`;
   return name;
