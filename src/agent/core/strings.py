@@ -71,6 +71,19 @@ def split_at(text: str, signs: str) -> list[str]:
     return text.split(signs[0])
 
 
+def code_fence(line: str) -> tuple[str, str] | None:
+    """Return the mark of a line that opens or closes a block of code, and what stands behind it.
+
+    >>> code_fence("  ```python")
+    ('```', 'python')
+    """
+    plain = line.strip()
+    sign, info = plain[:1], plain.lstrip(plain[:1])
+    mark = plain[: len(plain) - len(info)]
+    is_fence = sign in ("`", "~") and len(mark) > 2 and "`" not in info
+    return (mark, info.strip()) if is_fence else None
+
+
 def is_table_rule(line: str) -> bool:
     """Return whether a line is the rule under the head of a table: `| --- | :-: |`."""
     return "-" in line and "|" in line and not line.strip().strip("|:- \t")

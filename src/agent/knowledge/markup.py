@@ -5,13 +5,11 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from agent.core.patterns import Linear, piece
-from agent.core.strings import is_table_rule, is_unspaced
+from agent.core.strings import code_fence, is_table_rule, is_unspaced
 from agent.knowledge.split import SIZE, Block
 
 MAX_HEADING = 200
 _ATX = Linear(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
-_SETEXT = re.compile(r" {0,3}(=+|-+)\s*$")
-_FENCE = re.compile(r" {0,3}(```+|~~~+)")
 _FRONT = re.compile(r"\A---[^\S\n]*\n(.*?)\n(?:---|\.\.\.)[^\S\n]*(?:\n|\Z)", re.DOTALL)
 _FRONT_TITLE = re.compile(r"^title\s*:\s*[\"']?(.+?)[\"']?\s*$", re.MULTILINE | re.IGNORECASE)
 _COMMENT = Linear(r"(?s)<!--.*?-->")
@@ -74,13 +72,14 @@ def _construct(lines: Sequence[str], at: int, waiting: list[str]) -> tuple[int, 
     line = lines[at]
     if match := _ATX.match(line):
         return 1, _heading(match[2] or "", len(match[1]))
-    if waiting and (match := _SETEXT.match(line)):
-        heading = _heading(" ".join(waiting), 1 if match[1][0] == "=" else 2)
+    rule = line.strip()
+    if waiting and rule and not (rule.strip("=") and rule.strip("-")):
+        heading = _heading(" ".join(waiting), 1 if rule[0] == "=" else 2)
         waiting.clear()
         return 1, heading
-    if match := _FENCE.match(line):
+    if fence := code_fence(line):
         end = at + 1
-        while end < len(lines) and not lines[end].lstrip().startswith(match[1]):
+        while end < len(lines) and not lines[end].lstrip().startswith(fence[0]):
             end += 1
         return end + 1 - at, [Block("\n".join(lines[at + 1 : end]))]
     if "|" in line and at + 1 < len(lines) and is_table_rule(lines[at + 1]):
@@ -103,7 +102,7 @@ def _heading(text: str, level: int) -> list[Block]:
 
 def _paragraph(lines: Sequence[str]) -> Iterator[Block]:
     text = _plain("\n".join(lines)).strip()
-    if text and not re.fullmatch(r"[\s*_-]+", text):
+    if text.strip("*_- \t\n"):
         yield Block(text)
 
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agent.core.processor import breathe
+from agent.core.strings import code_fence, split_at
 
 _LONGEST_TAG = 120
 _BRACKET = re.compile(r"[<＜◁\[]")
 _TAG = re.compile(rf"[<＜◁\[]([^<>＜＞◁▷\[\]\n]{{1,{_LONGEST_TAG}}})[>＞▷\]]")
-_FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})[ \t]*(.*)")
-_SEPARATORS = re.compile(r"[_:.\-▁]+")
+_SEPARATORS = "_:.-▁"
 _PIPES = "|｜"
 _CERTAIN = frozenset({
     "think", "thinking", "thought", "thoughts", "reasoning", "cot", "scratchpad", "monologue",
@@ -53,7 +53,7 @@ def mark_of(tag: str) -> Mark | None:
     bare = inner.strip(f"{_PIPES} ▁")
     closing, (name, _, attributes) = bare.startswith("/"), bare.lstrip("/ ").partition(" ")
     name = name.rstrip("/").partition("=")[0].lower()
-    words = {word for word in _SEPARATORS.split(name) if word}
+    words = {*split_at(name, _SEPARATORS)} - {""}
     if piped and name in ("channel", "start"):
         return Mark("close" if inner[0] not in _PIPES else "header", name=name)
     if piped and name == "message":
@@ -218,10 +218,10 @@ class Thoughts:
         return text
 
     def _end_line(self) -> None:
-        if fence := _FENCE.match(self._line):
+        if fence := code_fence(self._line.lstrip("> \t")):
             if not self._fence:
-                self._fence = fence[1]
-            elif fence[1].startswith(self._fence) and not fence[2].strip():
+                self._fence = fence[0]
+            elif fence[0].startswith(self._fence) and not fence[1]:
                 self._fence = ""
         self._line, self._ticks, self._last = "", 0, ""
 

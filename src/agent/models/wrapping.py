@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from langchain_core.messages import BaseMessage, SystemMessage
 
 from agent.core.processor import breathe
+from agent.core.strings import code_fence
 from agent.evidence.citations import MARKER
+from agent.evidence.language import SENTENCE_END
 from agent.prompts import TAGS
 
-_FENCE = re.compile(r"[ \t]{0,3}(`{3,}+|~{3,}+)[ \t]*+([^`\n]*+)\n?")
 _PROSE = frozenset({
     "markdown", "md", "mdx", "gfm", "commonmark", "text", "txt", "plain", "plaintext",
 })  # fmt: skip
@@ -83,9 +84,9 @@ class OuterFence(_Lines):
         return piece
 
     def _before(self, piece: str, whole: bool) -> str:
-        fence = _FENCE.fullmatch(piece) if whole else None
+        fence = code_fence(piece) if whole else None
         if fence:
-            self._fence, self._info = fence[1], fence[2].strip().lower()
+            self._fence, self._info = fence[0], fence[1].lower()
             self._step, self._held = self._inside, [piece]
             return ""
         self._lead += len(piece.strip())
@@ -121,11 +122,11 @@ class OuterFence(_Lines):
     def _closing(self, piece: str, whole: bool) -> str:
         """Decide whether the wrapping was closed, or a block in it opened without a language."""
         self._held.append(piece)
-        fence = _FENCE.fullmatch(piece) if whole else None
+        fence = code_fence(piece) if whole else None
         if fence is None:
             return ""
         lines, self._held = self._held, []
-        if fence[2].strip():
+        if fence[1]:
             self._step = self._pass
             return "".join(lines[1:])
         self._step = self._open
@@ -133,14 +134,15 @@ class OuterFence(_Lines):
 
     def _closes(self, line: str) -> bool:
         """Return True for the fence's own end; blocks within are gone through."""
-        if not (fence := _FENCE.fullmatch(line)):
+        if not (fence := code_fence(line)):
             return False
+        mark, info = fence
         if self._inner:
-            if fence[1].startswith(self._inner) and not fence[2].strip():
+            if mark.startswith(self._inner) and not info:
                 self._inner = ""
             return False
-        if fence[2].strip() or not fence[1].startswith(self._fence):
-            self._inner = fence[1]
+        if info or not mark.startswith(self._fence):
+            self._inner = mark
             return False
         return True
 
@@ -149,7 +151,6 @@ _OPENING = re.compile(r"[\s>*#\\-]*<(/?)(\w{2,40})>")
 _TAG = re.compile(r"<(/?)(\w+)>")
 _BEGUN = re.compile(r"</?\w{0,40}\Z")
 _LIST_MARKS = " \t\n\r\u3000>*#-0123456789.、)"
-_SENTENCES = re.compile(r"(?<=[。！？；])|(?<=[.!?]) ")
 _LEAST_BYTES = 30
 """Of a line that is known again: shorter ones may be an answer's own."""
 _OF_ANSWERS = frozenset({"answer", "report", "output", "result"})
@@ -169,7 +170,7 @@ class Echo(_Lines):
         # Weak models write <answers> for <answer>.
         self._tags = tags | {form for tag in tags for form in (f"{tag}s", tag.removesuffix("s"))}
         system = [line for m in messages if isinstance(m, SystemMessage) for line in _lines(m.text)]
-        sentences = [part.strip() for line in system for part in _SENTENCES.split(line)]
+        sentences = [part.strip() for line in system for part in SENTENCE_END.split(line)]
         self._own = sorted(
             {text for text in (*system, *sentences) if len(text.encode()) >= _LEAST_BYTES}
         )

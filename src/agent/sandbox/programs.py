@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import io
-import re
 import textwrap
 import threading
 import tokenize
@@ -11,6 +10,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final, Protocol
+
+from agent.core.strings import code_fence
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,6 @@ class CodeRunner(Protocol):
         ...
 
 
-_FENCE = re.compile(r"^[ \t]*+(?P<mark>`{3,}+|~{3,}+)[ \t]*+(?P<word>[\w+.#-]*+)[^`\n]*+$")
 LISTED: Final = (
     "math", "re", "json", "statistics", "datetime", "decimal", "fractions", "collections",
     "itertools", "functools", "operator", "string", "typing", "dataclasses", "enum", "bisect",
@@ -88,10 +88,10 @@ def _blocks(lines: list[str]) -> list[tuple[str, list[str]]]:
     blocks: list[tuple[str, list[str]]] = []
     mark = ""
     for line in lines:
-        fence = _FENCE.match(line)
+        fence = code_fence(line)
         if not mark and fence:
-            mark = fence["mark"]
-            blocks.append((fence["word"].lower(), []))
+            mark, words = fence[0], fence[1].lower().split()
+            blocks.append((words[0] if words else "", []))
         elif mark and _closes(line, mark):
             mark = ""
         elif mark:
