@@ -62,6 +62,13 @@ def test_a_supported_figure_that_stands_nowhere_is_not_believed() -> None:
     assert outcome.verdict == "unchecked"
 
 
+def test_an_age_from_which_on_somebody_pays_stands_in_the_source_like_any_figure() -> None:
+    known = evidence(w0_0="儿童 7 岁以下免票。")
+    for age, verdict in ((7, "supported"), (6, "unchecked")):
+        _, outcome = judge(f"{age} 岁以下免票[^w0-0]。", known, v="s", p=["1.1"])
+        assert outcome.verdict == verdict
+
+
 def test_a_citation_moves_only_to_the_passage_that_the_judge_names() -> None:
     _, outcome = judge("颐和园门票30元[^w0-0]。", PALACE, v="s", p=["2.1"])
     assert outcome.cite == ("w1-0",)

@@ -153,17 +153,6 @@ def test_a_wording_that_only_leaves_out_or_takes_a_source_s_words_needs_no_judge
     assert shown_by_code(before, after, outcome) is shown
 
 
-def test_a_cell_that_is_wrong_as_a_whole_takes_the_words_that_say_otherwise() -> None:
-    """A call of its own asked whether "229 m" is the 229 m of its record."""
-    table = "| | far |\n|---|---|\n| Inn | {} |\n"
-    before, right, other = (
-        statements(table.format(words), MARKED)[0] for words in ("249 m", "229 m", "206 m")
-    )
-    outcome = Outcome("contradicted", ("249 m",), value="229 m away", quote="229 m | 206 m from b")
-    assert shown_by_code(before, right, outcome)
-    assert not shown_by_code(before, other, outcome)
-
-
 @pytest.mark.parametrize(
     ("wordings", "goes"),
     [

@@ -2,7 +2,6 @@
 
 from agent.evidence.citations import Citer
 from agent.evidence.claims.judging import Ruling
-from agent.evidence.claims.outcomes import WrongFigure
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import proved
 from agent.evidence.claims.revision import (
@@ -14,7 +13,6 @@ from agent.evidence.claims.revision import (
     Revision,
     RevisionWithLooks,
     applied,
-    corrections,
     faults_block,
     numbered_draft,
     wrong_day_lines,
@@ -182,30 +180,6 @@ def test_a_day_that_fails_is_found_wherever_it_is_told_with_its_year_or_without(
         v="n", bad=["24 December 2026"],
     )[0]  # fmt: skip
     assert "  said in 2 too" in entry.splitlines()
-
-
-def test_a_figure_that_an_edit_has_corrected_is_wrong_wherever_nobody_bore_it_out() -> None:
-    told = "A press of 61,000 euros is offered [^o1-0].\n\n"
-    text = f"{told}| Press | Sum |\n|---|---|\n| New | 61,000 euros |\n\nSo ask for 61,000 euros."
-    found = statements(text, MARKED)
-    fault = {"v": "n", "bad": ["61,000 euros"]}
-    outcomes = proved(found, {0: Ruling.model_validate(fault)}, KNOWN)
-    asked = Revision(edits=[Edit(id="1", text="A press of 48,500 euros is offered [^o1-0].")])
-    wrong = corrections(asked, found, outcomes, KNOWN)
-    assert wrong == [WrongFigure("61,000 euros", "48,500 euros")]
-    again = proved(found[1:], {1: Ruling(v="o")}, KNOWN, wrong)
-    assert [one.right for one in again] == [(("61,000 euros", "48,500 euros"),)] * 2
-
-
-def test_a_figure_that_a_passage_has_is_wrong_only_of_the_same_source() -> None:
-    text = "The press costs 52,000 euros [^o1-0].\n\nSo 52,000 euros it is."
-    found = statements(text, MARKED)
-    fault = {"v": "x", "p": ["2.1"], "bad": ["52,000 euros"], "says": "costs 48,500 euros"}
-    outcomes = proved(found, {0: Ruling.model_validate(fault)}, KNOWN)
-    asked = Revision(edits=[Edit(id="1", text="The press costs 48,500 euros [^o1-0].")])
-    wrong = corrections(asked, found, outcomes, KNOWN)
-    assert [one.sources for one in wrong] == [frozenset({"o1-0"})]
-    assert not any(one.right for one in proved(found[1:], {}, KNOWN, wrong))
 
 
 def test_an_edit_is_known_by_the_other_names_that_models_give_its_number() -> None:

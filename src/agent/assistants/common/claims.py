@@ -303,7 +303,7 @@ class ClaimCheck:
         fresh = {one.key for one, is_it in zip(found, is_new, strict=True) if is_it}
         forgotten = failed | fresh | self._leaning | {*anew.doubtful}
         if (evidence := await self.evidence) is not None:
-            self._wrong = [*anew.wrong, *wrong_figures(self.outcomes, evidence)]
+            self._wrong = wrong_figures(self.outcomes, evidence)
         self._outdated = await compute(
             lambda: outdated_totals(self.statements, found), otherwise=dict[Key, Outcome]
         )

@@ -31,7 +31,6 @@ from agent.evidence.claims.agreement import (
     LeftBehind,
     left_behind,
     resting_on,
-    taken_out,
     told_elsewhere,
 )
 from agent.evidence.claims.corrected import left_out_for_want
@@ -45,7 +44,6 @@ from agent.evidence.claims.revision import (
     Revision,
     RevisionWithLooks,
     applied,
-    corrections,
     faults_block,
     numbered_draft,
     passage_line,
@@ -232,7 +230,6 @@ class _Rounds:
         revised = await compute(
             lambda: replace(
                 applied(claims.text, revising.places, revision, self._clean, claims.cites),
-                wrong=corrections(revision, claims.statements, claims.outcomes, evidence),
                 doubtful=revising.doubtful,
             ),
             otherwise=lambda: None,
@@ -336,9 +333,8 @@ class _Revising:
         claims = self.claims
 
         def lines() -> list[tuple[str, list[str]]]:
-            behind = left_behind(revision, claims.statements, claims.outcomes)
-            gone = taken_out(revision, [part.at for part in self.answered])
-            parts = [self.answered[place] for place in gone]
+            behind = left_behind(revision.changes, claims.statements, claims.outcomes)
+            parts = [part for part in self.answered if revision.takes_out(part.at)]
             return [
                 *((str(one), [one.name]) for one in behind),
                 *((f"asked: {part.asked}: no statement answers it any more", []) for part in parts),
@@ -351,13 +347,13 @@ class _Revising:
         """Note which statements disagree with an edit or rest on it, but for those passed."""
         claims = self.claims
         behind = await compute(
-            lambda: left_behind(revision, claims.statements, claims.outcomes),
+            lambda: left_behind(revision.changes, claims.statements, claims.outcomes),
             otherwise=list[LeftBehind],
         )
         passed = {one.line for one in revision.passed if one.why}
         fine = {at for line in self.behind if line.name in passed for at in line.at}
         resting = await compute(
-            lambda: resting_on(revision, claims.statements), otherwise=list[str]
+            lambda: resting_on(revision.changes, claims.statements), otherwise=list[str]
         )
         names = {*(one.name for one in behind), *resting} - fine
         self.doubtful = {one.key for one in claims.statements if one.name in names}

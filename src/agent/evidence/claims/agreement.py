@@ -1,24 +1,95 @@
-"""Find where a text still tells what an edit of it has changed: a figure, a day, a name.
+"""Find the statements that tell one thing again, a figure, a day or a name, and what rests on it.
 
 Who mends a table seldom thinks of the conclusion. Whether both are about one thing is for a model
-to say: here it is only seen that the words stand elsewhere, too.
+to say: here it is only seen that they say the same.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
+from agent.core.patterns import Linear
 from agent.core.strings import one_line
 from agent.evidence.claims.outcomes import Outcome
-from agent.evidence.claims.proof import names_in
-from agent.evidence.claims.revision import Edit, Revision, row_name
-from agent.evidence.claims.statements import MARKED, Statement
-from agent.evidence.figures import Figure, figures, is_one_day
+from agent.evidence.claims.statements import MARKED, Statement, row_name
+from agent.evidence.figures import Figure, figures
+from agent.evidence.language import fold
 
-_DIGITS, _MOST, _LONGEST = 3, 12, 160
-"""Digits of a number without a unit that is told apart by them, and how much is told."""
-_MOST_RESTING = 5
-"""They are judged in the calls that the edits themselves need."""
+_DIGITS, _MOST, _LONGEST, _MOST_RESTING = 3, 20, 160, 5
+"""Digits of a number without a unit that is told apart by them; how much is told, its characters,
+and what is judged in the calls that the edits themselves need."""
 _YEARS = range(1900, 2100)
+_WORD = r"\p{Lu}[\p{Latin}\p{Cyrillic}\p{Greek}\d'’-]+"
+_NAME = Linear(rf"{_WORD}(?: {_WORD})+|[“\"《「][^”\"》」]{{2,40}}")
+"""Two words in capitals: one alone is any noun in German, or a day of the week."""
+_OPENED = '“"《「'
+
+
+def names_in(text: str) -> list[str]:
+    """Return the names in a text that can be told by their letters, folded; none that begins it."""
+    return [
+        fold(name[0]).strip(_OPENED)
+        for name in _NAME.finditer(text)
+        if name[0][0] in _OPENED or text[: name.start()].rstrip()[-1:] not in ("", *".!?")
+    ]
+
+
+def meaning_of(figure: Figure) -> tuple[Hashable, ...]:
+    """Return what a figure has in common with all others that say the same: 64.00 € and 64 euros.
+
+    A day is one with its year or without; what a number is counted by is often left to its place.
+    """
+    if figure.date:
+        return ("day", *figure.date[1:])
+    return figure.kind or "", figure.clock, figure.amount
+
+
+def can_be_known(figure: Figure) -> bool:
+    """Return whether a figure can be known again: a day, a time, an amount, not a year."""
+    if figure.date or figure.clock is not None:
+        return not figure.date or bool(figure.date[1])
+    digits = sum(map(str.isdigit, figure.text))
+    is_year = figure.text.isdecimal() and figure.value in _YEARS
+    return digits >= _DIGITS - bool(figure.kind) and not is_year
+
+
+def _meanings(text: str) -> dict[Hashable, str]:
+    """Return what a text tells that can be known again, with its words for it."""
+    told: dict[Hashable, str] = {meaning_of(f): f.text for f in figures(text) if can_be_known(f)}
+    return told | {name: name for name in names_in(text)}
+
+
+class Tellers:
+    """Know which statements tell what can be known again."""
+
+    def __init__(self, statements: Iterable[Statement]) -> None:
+        self._of = defaultdict[Hashable, dict[str, tuple[str, str]]](dict)
+        for one in statements:
+            for meaning, words in _meanings(one.plain).items():
+                self._of[meaning][one.name] = row_name(one), words
+
+    def of(self, meaning: Hashable, but: Collection[str] = ()) -> dict[str, str]:
+        """Return the names of the statements that tell something, with their words for it.
+
+        None of those named in `but`, by themselves or by their row.
+        """
+        every = self._of.get(meaning, {}).items()
+        told = ((name, words) for name, (row, words) in every if not {name, row} & {*but})
+        return dict(islice(told, _MOST))
+
+    def names(self, words: Iterable[str], but: Collection[str] = ()) -> list[str]:
+        """Return the names of the statements that tell a figure of some words."""
+        every = (figure for text in words for figure in figures(text) if can_be_known(figure))
+        return [*dict.fromkeys(n for f in every for n in self.of(meaning_of(f), but))][:_MOST]
+
+
+def told_elsewhere(line: str, at: Collection[str], statements: Sequence[Statement]) -> list[str]:
+    """Return the other statements that tell a figure which a line on some statements names."""
+    own = [one for one in statements if {one.name, row_name(one)} & {*at}]
+    told = {meaning_of(figure) for one in own for figure in figures(one.plain)}
+    named = (figure.text for figure in figures(line) if meaning_of(figure) in told)
+    return Tellers(statements).names(named, at)
 
 
 @dataclass(frozen=True)
@@ -41,107 +112,66 @@ class LeftBehind:
 
 
 def left_behind(
-    revision: Revision, statements: Sequence[Statement], outcomes: Sequence[Outcome]
+    edits: Sequence[tuple[str, str]], statements: Sequence[Statement], outcomes: Sequence[Outcome]
 ) -> list[LeftBehind]:
     """Return the statements that edits have left with what they changed elsewhere, each once.
 
-    What a statement's own passages have stays right, whatever became of another one.
+    An edit is the name of a statement or a row, and its new words. What a statement's own passages
+    have stays right, whatever became of another one.
     """
-    edited = {edit.id for edit in revision.edits}
-    rest = [
-        (one, outcome)
-        for one, outcome in zip(statements, outcomes, strict=True)
-        if edited.isdisjoint((one.name, row_name(one)))
-    ]
+    edited, tellers = {name for name, _ in edits}, Tellers(statements)
+    of_name = dict(zip((one.name for one in statements), outcomes, strict=True))
     found: dict[str, LeftBehind] = {}
-    for edit in revision.edits:
-        old = [one for one in statements if edit.id in (one.name, row_name(one))]
-        for told, is_told in _exchanged(old, edit):
-            now = one_line(edit.text, longest=_LONGEST)
-            for one, outcome in rest:
-                if (words := is_told(one)) and not _is_borne(words, outcome):
-                    found.setdefault(one.name, LeftBehind(one.name, told, edit.id, now))
+    for name, text in edits:
+        now = one_line(text, longest=_LONGEST)
+        for meaning, told in _exchanged(name, text, statements).items():
+            for other in tellers.of(meaning, edited):
+                if not _is_borne(meaning, of_name[other]):
+                    found.setdefault(other, LeftBehind(other, told, name, now))
     return [*found.values()][:_MOST]
 
 
-Told = Callable[[Statement], str]
-"""Returns the words of a statement that tell what was changed; none where it does not."""
+def _exchanged(name: str, text: str, statements: Iterable[Statement]) -> dict[Hashable, str]:
+    """Return the figures and the name that an edit has put others of their kind in the place of."""
+    before = dict[Hashable, str]()
+    for one in (one for one in statements if text and name in (one.name, row_name(one))):
+        before |= _meanings(one.plain)
+    new = MARKED.pattern.sub("", text)
+    after, terms = _meanings(new), {f.value for f in figures(new) if not f.kind and not f.date}
+    gone = {
+        meaning: told
+        for meaning, told in before.items()
+        # A term of a sum (165 − 8 = 157 万元) has no unit.
+        if meaning not in after and not any(f.value in terms for f in figures(told))
+    }
+    come = [_kind(meaning) for meaning in after if meaning not in before]
+    is_one = come.count("name") == [*map(_kind, gone)].count("name") == 1
+    return {m: t for m, t in gone.items() if _kind(m) in come and (is_one or _kind(m) != "name")}
 
 
-def _exchanged(old: Sequence[Statement], edit: Edit) -> list[tuple[str, Told]]:
-    """Return what an edit has put something of its kind in the place of, and what tells it."""
-    if not (old and edit.text):
-        return []
-    new = MARKED.pattern.sub("", edit.text)
-    before = [figure for one in old for figure in figures(one.plain) if _is_told_apart(figure)]
-    after = figures(new)
-    gone = [one for one in before if not any(_stands_in(one, other) for other in after)]
-    come = [one for one in after if not any(_is_same(one, other) for other in before)]
-    kinds = {_kind(figure) for figure in come}
-    exchanged = [(one.text, _teller(one)) for one in gone if _kind(one) in kinds]
-    names = {name for one in old for name in names_in(one.plain)}, {*names_in(new)}
-    lost, won = names[0] - names[1], names[1] - names[0]
-    if len(lost) == len(won) == 1:
-        [name] = lost
-        exchanged.append((name, lambda one: name if name in names_in(one.plain) else ""))
-    return exchanged
+def _kind(meaning: Hashable) -> str:
+    if not isinstance(meaning, tuple):
+        return "name"
+    return "time" if meaning[0] == "" and meaning[1] is not None else str(meaning[0])
 
 
-def _teller(figure: Figure) -> Told:
-    return lambda one: next((f.text for f in figures(one.plain) if _is_same(f, figure)), "")
+def _is_borne(meaning: Hashable, outcome: Outcome) -> bool:
+    """Return whether the passages that a statement rests on have a figure or a name."""
+    passages = outcome.passages if outcome.verdict == "supported" else ()
+    return any(meaning in _meanings(passage.text) for passage in passages)
 
 
-def _is_told_apart(figure: Figure) -> bool:
-    """Return whether a figure can be known again: a day, a time, an amount, not a year."""
-    if figure.date:
-        return bool(figure.date[1])
-    digits = sum(map(str.isdigit, figure.text))
-    if figure.clock is not None or figure.kind:
-        return figure.clock is not None or digits >= _DIGITS - 1
-    is_year = figure.text.isdecimal() and figure.value in _YEARS
-    return digits >= _DIGITS and not is_year
-
-
-def _kind(figure: Figure) -> str:
-    """Return the kind of a figure; what it is counted by is often left to its place."""
-    if figure.date or figure.clock is not None:
-        return "day" if figure.date else "time"
-    return figure.kind or ""
-
-
-def _is_same(one: Figure, other: Figure) -> bool:
-    if one.date and other.date:
-        return is_one_day(one.date, other.date)
-    return _kind(one) == _kind(other) and (one.clock, one.amount) == (other.clock, other.amount)
-
-
-def _stands_in(one: Figure, other: Figure) -> bool:
-    """Return whether a figure is still told; a term of a sum (165 − 8 = 157 万元) has no unit."""
-    is_term = not other.kind and other.scale == 1 and not (one.date or other.date)
-    return _is_same(one, other) or (is_term and one.value == other.value)
-
-
-def _is_borne(words: str, outcome: Outcome) -> bool:
-    """Return whether the passages that a statement rests on have its words or its figure."""
-    if outcome.verdict != "supported":
-        return False
-    told, passages = figures(words), outcome.passages
-    if not told:
-        return any(words in names_in(passage.text) for passage in passages)
-    return any(_is_same(told[0], figure) for passage in passages for figure in passage.figures)
-
-
-def resting_on(revision: Revision, statements: Sequence[Statement]) -> list[str]:
+def resting_on(edits: Sequence[tuple[str, str]], statements: Sequence[Statement]) -> list[str]:
     """Return the statements that may rest on a figure which an edit has changed: to judge again.
 
     An order, a choice: the text's first block, and what sums up several sources, of which the
     edited statement cites one.
     """
-    edited, changed = {edit.id for edit in revision.edits}, set[str]()
-    for edit in revision.edits:
-        old = [one for one in statements if edit.id in (one.name, row_name(one))]
-        if any(figures(told) for told, _ in _exchanged(old, edit)):
-            changed |= {name for one in old for name in one.exact or one.cited}
+    edited, changed = {name for name, _ in edits}, set[str]()
+    for name, text in edits:
+        if any(isinstance(told, tuple) for told in _exchanged(name, text, statements)):
+            old = (one for one in statements if name in (one.name, row_name(one)))
+            changed |= {source for one in old for source in one.exact or one.cited}
     found = [
         one.name
         for one in statements
@@ -150,31 +180,3 @@ def resting_on(revision: Revision, statements: Sequence[Statement]) -> list[str]
         and (one.block == statements[0].block or len(cited) > 1)
     ]
     return found[:_MOST_RESTING]
-
-
-def told_elsewhere(line: str, at: Collection[str], statements: Sequence[Statement]) -> list[str]:
-    """Return the other statements that tell a figure which a line on some statements names."""
-    named = {figure.text: figure for figure in figures(line) if _is_told_apart(figure)}
-    own = [one for one in statements if {one.name, row_name(one)} & {*at}]
-    meant = [
-        figure
-        for figure in named.values()
-        if any(_is_same(figure, other) for one in own for other in figures(one.plain))
-    ]
-    tellers = [_teller(figure) for figure in meant]
-    others = (one for one in statements if one not in own)
-    return [one.name for one in others if any(is_told(one) for is_told in tellers)][:_MOST]
-
-
-def taken_out(revision: Revision, answers: Iterable[Collection[str]]) -> list[int]:
-    """Return the places of answers, as names of statements, that edits take out as a whole.
-
-    What comes in behind one of them may stand for it.
-    """
-    gone = {edit.id for edit in revision.edits if not edit.text}
-    filled = {insert.after for insert in revision.inserts}
-    return [
-        place
-        for place, names in enumerate(answers)
-        if names and gone >= {*names} and filled.isdisjoint(names)
-    ]

@@ -4,7 +4,7 @@ This is the one thing that code knows by itself: it needs no judge.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from agent.core.strings import letters_of, split_at
@@ -74,36 +74,6 @@ def otherwise(statement: Statement, evidence: Evidence) -> list[Otherwise]:
         if (fields := figures(value)) and any(char.isdigit() for char in figure.text)
         if not any(same(figure, other) for other in [*fields, *known])
     ]
-
-
-def right_figures(
-    spans: Iterable[str],
-    statement: Statement,
-    place: Place,
-    quote: str = "",
-    clock: Sequence[Figure] = (),
-) -> Iterator[tuple[str, str]]:
-    """Yield the figures that accused words are, each with what the place's record has for it.
-
-    A `quote` of the record tells what a bare number is: a cell has no sign of its own. The `clock`
-    of asking is no hour of the place's.
-    """
-    if _may_be_another(statement):
-        return
-    stated, told = figures(statement.plain), figures(quote)
-    fields = [*_fields(stated, statement.plain, place)]
-    for known in (place["cost"], place["rating"]):
-        if known is not None and len(told) == 1 and told[0].amount == Decimal(f"{known:g}"):
-            bare = (figure for figure in stated if not figure.kind and figure.clock is None)
-            fields += [(f, quote, rewritten(f, told[0].amount)) for f in bare]
-    for figure, value, right in fields:
-        is_accused = any(
-            figure.text in span and not span.replace(figure.text, "", 1).strip(_SIGNS_OF_ONE)
-            for span in spans
-        )
-        stands = any(same(figure, other) for other in [*figures(value), *clock])
-        if right and is_accused and not stands:
-            yield figure.text, right
 
 
 def plan_times(statement: Statement, evidence: Evidence) -> list[Figure]:

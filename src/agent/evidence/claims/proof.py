@@ -7,10 +7,11 @@ from itertools import product
 
 from agent.core.strings import letters_of, split_at
 from agent.evidence.citations import NOT_FOUND
+from agent.evidence.claims.agreement import meaning_of, names_in
 from agent.evidence.claims.citing import MOST_BEHIND, cite_of, cite_of_its_place, sources_named
 from agent.evidence.claims.judging import Ruling, without_citation_numbers
 from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome, WrongFigure
-from agent.evidence.claims.own_record import otherwise, plan_has, plan_times, right_figures
+from agent.evidence.claims.own_record import otherwise, plan_has, plan_times
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.statements import NAMING, Statement, must_stand, states
 from agent.evidence.claims.sums import (
@@ -118,8 +119,8 @@ def _repeating(
 ) -> Outcome | None:
     stated = figures(statement.plain)
     for one in wrong:
-        told = figures(one.text)
-        again = [f for f in stated if f.text == one.text or (told and _is_again(f, told[0]))]
+        meant = [meaning_of(figure) for figure in figures(one.text) if figure.kind][:1]
+        again = [f for f in stated if f.text == one.text or meaning_of(f) in meant]
         if again and (not one.sources or _is_about(statement, again[0], one.sources, evidence)):
             [figure, *_], right = again, one.right
             if right and figure.text != one.text:
@@ -129,16 +130,6 @@ def _repeating(
             passages = tuple(p for p in evidence.passages if p.source in one.sources)
             return Outcome("missing", (figure.text,), passages[:1], right=pairs * len(again))
     return None
-
-
-def _is_again(figure: Figure, other: Figure) -> bool:
-    """Return whether a figure is another one in other words: 64.00 € and 64 euros."""
-    is_number = not (figure.date or other.date) and figure.clock is None is other.clock
-    return is_number and bool(figure.kind) and _meaning(figure) == _meaning(other)
-
-
-def _meaning(figure: Figure) -> tuple[object, ...]:
-    return figure.kind, figure.scale, figure.value
 
 
 def _is_about(
@@ -182,11 +173,22 @@ def _with_own_record(statement: Statement, outcome: Outcome, evidence: Evidence)
     """Return an outcome with what the record of a cited place has for the accused figures."""
     if not outcome.fails or outcome.right:
         return outcome
-    named = [passage.source for passage in outcome.passages if passage.source in statement.cited]
-    if (place := evidence.only_place(named or statement.cited)) is None:
-        return outcome
-    right = right_figures(outcome.spans, statement, place, outcome.quote, evidence.clock)
-    return replace(outcome, right=tuple(dict(right).items()))
+    right = {
+        figure.text: better
+        for figure, _, better in otherwise(statement, evidence)
+        if better and any(figure.text in span for span in outcome.spans)
+    }
+    told, there = figures(statement.plain), figures(outcome.quote)
+    if (
+        statement.kind == "cell"
+        and len(told) == len(there) == 1
+        and not told[0].kind
+        and (there[0].is_money or not there[0].kind)
+    ):
+        # A bare number of a cell is what the quote says.
+        better = "" if says(there[0], told[0]) else rewritten(told[0], there[0].amount)
+        right |= {told[0].text: better} if better else {}
+    return replace(outcome, right=tuple(right.items()))
 
 
 def _with_sources(
@@ -342,15 +344,7 @@ def _agrees(span: str, quote: str) -> bool:
     )
 
 
-_WORD = r"[A-Z](?:(?![\u3000-\uffff])[\w'’-])+"
-_NAME = re.compile(rf"(?<![.!?]\s)(?<!^)\b{_WORD}(?:\ {_WORD})+|[“\"《「][^”\"》」]{{2,40}}")
-"""Two words in capitals: one alone is any noun in German, or a day of the week."""
 _LONGER = 40
-
-
-def names_in(text: str) -> list[str]:
-    """Return the names in a text that can be told by their letters, folded."""
-    return [fold(name).strip('“"《「') for name in _NAME.findall(text)]
 
 
 def is_sound_fix(

@@ -5,7 +5,7 @@ stand elsewhere, too, is new all the same.
 """
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -15,31 +15,30 @@ from typing import Annotated, Any, Self
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from agent.core.strings import letters_of, one_line
+from agent.evidence.claims.agreement import Tellers
 from agent.evidence.claims.citing import sources_named
 from agent.evidence.claims.corrected import left_out
 from agent.evidence.claims.judging import with_citations
-from agent.evidence.claims.outcomes import Outcome, WrongFigure
+from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
-from agent.evidence.claims.rewording import deciding_passages, exchanged
+from agent.evidence.claims.rewording import deciding_passages
 from agent.evidence.claims.statements import (
     ITEM,
     MARKED,
     NAMING,
     Key,
     Notation,
-    Splitter,
     Statement,
+    row_name,
     sections,
 )
 from agent.evidence.claims.weekdays import wrong_days
-from agent.evidence.figures import figures, is_one_day
-from agent.evidence.written import Date
 
 Cite = tuple[int, str]
 """An id that a text cites, with the character before which its number stands."""
 Clean = Callable[[str], tuple[str, Sequence[Cite]]]
 """Make marked words those of a finished text, with what they cite."""
-_LONGEST, _LONGEST_LOOK, _SHORT = 6000, 600, 2
+_LONGEST, _LONGEST_LOOK = 6000, 600
 _SIGNS = " \t\n⟨⟩<>[]().:"
 BEGINNING = "0"
 """The place before the first statement."""
@@ -174,11 +173,6 @@ class Review(BaseModel):
         ]
 
 
-def row_name(statement: Statement) -> str:
-    """Return the name of a cell's row: `7` of `7b`."""
-    return statement.name.rstrip(ascii_lowercase)
-
-
 def _names_of(statements: Iterable[Statement]) -> set[str]:
     return {name for one in statements for name in (one.name, row_name(one))}
 
@@ -198,6 +192,17 @@ class Revision(BaseModel):
     def wanted(self) -> list[Look]:
         """Return what is to be looked up; here nothing can be."""
         return []
+
+    @property
+    def changes(self) -> list[tuple[str, str]]:
+        """Return its edits as names and new words."""
+        return [(edit.id, edit.text) for edit in self.edits]
+
+    def takes_out(self, names: Collection[str]) -> bool:
+        """Return whether all of some statements go; what comes in behind one may stand for it."""
+        gone = {edit.id for edit in self.edits if not edit.text}
+        filled = {insert.after for insert in self.inserts}
+        return bool(names) and gone >= {*names} and filled.isdisjoint(names)
 
     def within(self, statements: Sequence[Statement]) -> Self:
         """Return it without changes whose place is none of a text: they neither do nor settle."""
@@ -254,8 +259,6 @@ class Revised:
     new: list[tuple[int, int]] = field(default_factory=list)
     gone: list[int] = field(default_factory=list)
     """Where statements were taken out."""
-    wrong: Sequence[WrongFigure] = ()
-    """Figures that were corrected."""
     doubtful: Collection[Key] = ()
     """Statements that tell what was changed elsewhere."""
 
@@ -304,18 +307,23 @@ def faults_block(
     the passages that bear on it. `strangers` are ids that are no source, by the places of
     statements.
     """
-    entries, unproved = list[str](), _Unproved(statements, outcomes)
+    entries, both = list[str](), zip(statements, outcomes, strict=True)
+    unproved = Tellers(one for one, outcome in both if outcome.verdict not in _PROVED)
     for at, (statement, outcome) in enumerate(zip(statements, outcomes, strict=True)):
         name = statement.name
         lines = [f"{name}: cites {one}, which is no source" for one in strangers.get(at, ())]
         if outcome.fails:
             lines += _accused(statement, outcome, evidence)
-            lines += unproved.elsewhere(at, outcome)
+            others = unproved.names(outcome.spans, {name})
+            lines += [f"  said in {', '.join(others)} too"] if others else []
         elif outcome.unproved:
             lines.append(f"{name}: unproved: {' / '.join(outcome.unproved)}")
         if lines:
             entries.append("\n".join(lines))
     return entries
+
+
+_PROVED = ("supported", "computed")
 
 
 def wrong_day_lines(
@@ -355,60 +363,6 @@ def _proposal(outcome: Outcome, evidence: Evidence) -> str:
     """Return the judge's wording as this prompt cites: its numbers are the judge's own."""
     named = sources_named(reversed(outcome.passages), evidence)
     return with_citations(outcome.fix, evidence, MARKED, named)
-
-
-class _Unproved:
-    """Hold where each figure that no source bears out stands first."""
-
-    def __init__(self, statements: Sequence[Statement], outcomes: Sequence[Outcome]) -> None:
-        self._names = [one.name for one in statements]
-        self._of_text = defaultdict[str, list[int]](list)
-        self._of_day = defaultdict[Date, list[int]](list)
-        for at, (one, its) in enumerate(zip(statements, outcomes, strict=True)):
-            for figure in figures(one.plain) if its.verdict not in _PROVED else ():
-                _noted(self._of_text[figure.text], at)
-                if figure.date:
-                    _noted(self._of_day[figure.date], at)
-
-    def elsewhere(self, at: int, outcome: Outcome) -> list[str]:
-        """Return which other statements have a figure that fails in this one."""
-        told = [f for span in outcome.spans for f in figures(span) if len(f.text) > _SHORT]
-        found = set[int]().union(*(self._of_text.get(figure.text, ()) for figure in told))
-        for date in {figure.date for figure in told if figure.date}:
-            found.update(*(its for day, its in self._of_day.items() if is_one_day(date, day)))
-        names = [self._names[place] for place in sorted(found - {at})[:_MOST_PLACES]]
-        return [f"  said in {', '.join(names)} too"] if names else []
-
-
-_PROVED = ("supported", "computed")
-_MOST_PLACES = 20
-
-
-def _noted(places: list[int], at: int) -> None:
-    if len(places) <= _MOST_PLACES and at not in places:
-        places.append(at)
-
-
-def corrections(
-    revision: Revision,
-    statements: Sequence[Statement],
-    outcomes: Sequence[Outcome],
-    evidence: Evidence,
-) -> list[WrongFigure]:
-    """Return the figures that edits have put others in the place of, with those.
-
-    Who mends a table seldom thinks of the conclusion. A figure that no passage has is wrong
-    wherever it stands, another one may be right of something else.
-    """
-    edits, found = {edit.id: edit.text for edit in revision.edits}, list[WrongFigure]()
-    for statement, outcome in zip(statements, outcomes, strict=True):
-        words = edits.get(statement.name, "")
-        if outcome.fails and words:
-            plain = " ".join(one.plain for one in Splitter(MARKED).split(words))
-            if one := exchanged(statement, replace(statement, plain=plain), evidence):
-                known = any(evidence.has(figure) for figure in figures(one.text))
-                found.append(one if known else replace(one, sources=frozenset()))
-    return found
 
 
 def applied(

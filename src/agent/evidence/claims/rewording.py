@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from difflib import SequenceMatcher
 from itertools import accumulate
 from typing import Annotated, Any
 
@@ -14,10 +13,10 @@ from agent.evidence.claims.corrected import cited_anew
 from agent.evidence.claims.judging import refers_back, statements_block, with_citations
 from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome, WrongFigure
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
-from agent.evidence.claims.proof import is_sound_fix, span_in
+from agent.evidence.claims.proof import is_sound_fix
 from agent.evidence.claims.statements import Notation, Splitter, Statement, end_of
 from agent.evidence.figures import Figure, distinct, figures, same
-from agent.evidence.language import fold
+from agent.evidence.language import fold, without_marks
 
 Failing = tuple[Statement, Outcome]
 _EACH, _OWN, _OWN_TOKENS = 320, 2, 700
@@ -134,27 +133,23 @@ def _without_last_citations(wording: str, notation: Notation) -> tuple[str, Sequ
     return bare, names
 
 
-_TOKEN = Linear(
-    r"[\p{Latin}\p{Cyrillic}\p{Greek}\p{Arabic}\p{Devanagari}\p{Hangul}'’]+"
-    r"|[0-9]+(?:[.,:][0-9]+)*|[\p{L}\p{N}]"
-)
-
-
 def shown_by_code(before: Statement, after: Statement, outcome: Outcome) -> bool:
     """Return whether a new wording needs no judge: it only leaves out, or takes a source's words.
 
-    The words that were not borne out are gone, and the ruling says that the rest is. A cell that is
-    wrong as a whole takes the words that say otherwise: its record has many more figures.
+    The words that were not borne out are gone, and the ruling says that the rest is.
     """
-    is_whole = before.plain in outcome.spans
-    if (is_whole and before.kind != "cell") or any(span_in(s, after.plain) for s in outcome.spans):
+    old, new = without_marks(fold(before.plain)), without_marks(fold(after.plain))
+    told = [without_marks(fold(words)) for words in (outcome.quote, outcome.value)]
+    spans = [without_marks(fold(span)) for span in outcome.spans]
+    if before.plain in outcome.spans or any(span in new for span in spans):
         return False
-    quote = "" if is_whole else " ".join(_tokens(outcome.quote))
-    said = f" {quote} | {' '.join(_tokens(outcome.value))} "
-    old, new = _tokens(before.plain), _tokens(after.plain)
-    changes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    runs = (new[begin:end] for kind, _, _, begin, end in changes if kind != "equal")
-    return all(not run or f" {' '.join(run)} " in said for run in runs)
+    for span in spans:
+        begin, _, end = old.partition(span)
+        words = new[len(begin) : len(new) - len(end)]
+        if not (new.startswith(begin) and new.endswith(end) and (not words or words in told)):
+            return False
+        old = f"{begin}{words}{end}"
+    return old == new
 
 
 def repeats(new: Statement, before: Iterable[Statement]) -> bool:
@@ -162,8 +157,8 @@ def repeats(new: Statement, before: Iterable[Statement]) -> bool:
 
     It is what is left of a sentence whose news were taken out.
     """
-    said = f" {' '.join(_tokens(new.plain))} "
-    return any(said in f" {' '.join(_tokens(one.plain))} " for one in before if one.kind != "cell")
+    said = without_marks(fold(new.plain))
+    return any(said in without_marks(fold(one.plain)) for one in before if one.kind != "cell")
 
 
 def as_supported(after: Statement, outcome: Outcome, evidence: Evidence) -> Outcome:
@@ -182,25 +177,6 @@ def kept_figures(before: Statement, outcome: Outcome) -> list[Figure]:
     for span in outcome.spans:
         rest = rest.replace(span, " ")
     return [] if before.plain in outcome.spans else list(figures(rest))
-
-
-def _tokens(text: str) -> list[str]:
-    """Return the words and figures, in whatever unit: 1,3 km is 1.3 km and 1300 m."""
-    text = fold(text)
-    for one in reversed(figures(text)):
-        if one.kind:
-            text = f"{text[: one.start]} {one.amount.normalize():f} {one.kind} {text[one.end :]}"
-    found = (match[0] for match in _TOKEN.finditer(text))
-    return [_with_point(token) if "," in token else token for token in found]
-
-
-def _with_point(figure: str) -> str:
-    whole, _, rest = figure.partition(",")
-    is_decimal = whole.isdecimal() and rest.isdecimal() and len(rest) < _THOUSANDS
-    return f"{whole}.{rest}" if is_decimal else figure
-
-
-_THOUSANDS = 3
 
 
 def as_borne(new: Statement, again: Outcome, notation: Notation) -> str:

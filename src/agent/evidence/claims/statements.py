@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from string import ascii_lowercase
 
 from agent.core.strings import is_table_rule, letters_of
 from agent.evidence.citations import MARKER, NOT_FOUND
@@ -163,6 +164,11 @@ def end_of(text: str) -> str:
     end = text[-_CONTEXT:]
     part, _, rest = end.partition(" ")
     return rest if len(text) > _CONTEXT and len(part) <= _LONGEST_WORD and rest else end
+
+
+def row_name(statement: Statement) -> str:
+    """Return the name of a cell's row: `7` of `7b`."""
+    return statement.name.rstrip(ascii_lowercase)
 
 
 def item_name(item: Statement) -> str:
@@ -399,7 +405,9 @@ def _in_digits(figure: Figure) -> bool:
 def must_stand(figure: Figure, text: str) -> bool:
     """Return whether a figure must stand in a passage as it is: no bound, small count or name."""
     before = text[max(0, figure.start - _BEFORE) : figure.start]
-    is_loose = _LOOSE.search(before) or _LOOSE_BEHIND.match(text, figure.end)
+    # From which age on somebody pays is no rounding: 6 岁以下.
+    is_behind = figure.kind != "year" and _LOOSE_BEHIND.match(text, figure.end)
+    is_loose = _LOOSE.search(before) or is_behind
     return not is_loose and states(figure, text)
 
 
