@@ -227,16 +227,18 @@ def test_a_statement_that_names_places_is_judged_by_their_records_whatever_it_ci
         ("- 13:00–14:40 甲：最好14:30前到[^a0-0]", "unchecked", ()),
         ("- 09:00–21:00 营业的甲[^a0-0]", "contradicted", ("09:00", "21:00")),
         ("- 08:00–23:00 甲[^a0-0]", "contradicted", ("23:00",)),
-        ("甲 13:00–14:40[^a0-0]", "unchecked", ()),
+        ("甲 13:00–14:40[^a0-0]", "supported", ()),
+        ("甲坐到15:00[^a0-0]", "unchecked", ()),
     ],
 )
-def test_the_times_that_an_item_of_a_day_begins_with_are_the_plan_s_own(
+def test_the_times_that_a_judge_takes_for_a_plan_s_own_need_no_source(
     text: str, verdict: str, marked: tuple[str, ...]
 ) -> None:
     """Borne out by its judge, each item of a day was unchecked: no passage has the plan's times."""
     records = {"a0-0": Record(["甲 | 306 m | ★4.5 | ¥40 | 08:00-22:00"], place())}
     found = statements(text, MARKED)
-    ruled = {at: Ruling(v="s", p=["1.1"]) for at in range(len(found))}
+    own = ["13:00", "13:00–14:40", "下午1点到2点半", "坐两小时"]
+    ruled = {at: Ruling(v="s", p=["1.1"], own=own) for at in range(len(found))}
     [outcome] = proved(found, ruled, Evidence(records))
     assert (outcome.verdict, outcome.spans) == (verdict, marked)
 

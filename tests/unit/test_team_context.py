@@ -7,6 +7,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 
 from agent.assistants.common.conversation import prompt_tokens, tools_tokens
 from agent.assistants.common.toolbox import run_code
+from agent.assistants.team_answer.documents import with_pages
 from agent.assistants.team_answer.speakers import (
     fitted,
     select_prompt,
@@ -189,3 +190,10 @@ def test_the_only_step_of_a_question_is_not_told_beside_the_question() -> None:
     single = state(sub_questions=["通车的年份"])
     _, human = turn_prompt(single, configured(), "researcher")
     assert "<sub_questions>" not in str(human.text)
+
+
+def test_what_a_search_said_of_a_page_proves_nothing_once_the_page_was_opened() -> None:
+    said = [{"id": f"s{n}", "quotes": ["A model's summary."]} for n in (1, 2)]
+    read = with_pages(state(sources_gathered=said), {"s1": ["The page's own words."]})
+    quotes = [source["quotes"] for source in read["sources_gathered"]]
+    assert quotes == [["The page's own words."], ["A model's summary."]]

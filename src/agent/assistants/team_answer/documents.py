@@ -64,9 +64,12 @@ async def page_passages(state: TeamState, workspace: Workspace, tokens: int) -> 
 
 
 def with_pages(state: TeamState, words: PageWords) -> TeamState:
-    """Return the state in which pages are quoted with these words as well."""
+    """Return the state in which pages are quoted with these words of their own.
+
+    What a search has said of a page that was opened may be a model's: it proves nothing then.
+    """
     sources = [
-        Source(**{**source, "quotes": [*source["quotes"], *words.get(source["id"], [])]})
+        Source(**{**source, "quotes": [*(words.get(source["id"]) or source["quotes"])]})
         for source in state.get("sources_gathered", [])
     ]
     return cast(TeamState, {**state, "sources_gathered": sources})

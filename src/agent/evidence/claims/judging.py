@@ -64,6 +64,7 @@ class Ruling(BaseModel):
     v: _Text = ""
     p: _Texts = []
     bad: _Texts = []
+    own: _Texts = []
     says: _Text = ""
     calc: _Text = ""
     fix: _Text = ""

@@ -4,10 +4,10 @@ This is the one thing that code knows by itself: it needs no judge.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from decimal import Decimal
 
-from agent.core.strings import letters_of, split_at
+from agent.core.strings import letters_of
 from agent.evidence.claims.passages import KNOWN, Evidence
 from agent.evidence.claims.statements import Statement
 from agent.evidence.claims.sums import rewritten
@@ -31,7 +31,7 @@ _NOT_PLAIN = re.compile(
 _RATING = re.compile(
     r"(?:★\s?|评分(?:为|是)?[:：]?\s?|\brat(?:ed|ing)(?: of| is)?:?\s)\Z", re.IGNORECASE
 )
-_NEAR_RATING, _MOST_PEOPLE, _NEXT_WORDS = 12, 20, 8
+_NEAR_RATING, _MOST_PEOPLE = 12, 20
 _PART_OF_DAY = 2
 """Letters before a time: 下午1点, at 1 pm."""
 _HOURS = re.compile(r"\s*(?:[-–—~至到]|to)\s*")
@@ -45,13 +45,14 @@ Otherwise = tuple[Figure, str, str]
 """A figure of a statement, what the record's field says, and the figure as it should read."""
 
 
-def otherwise(statement: Statement, evidence: Evidence) -> list[Otherwise]:
+def otherwise(
+    statement: Statement, evidence: Evidence, own: Container[Figure] = ()
+) -> list[Otherwise]:
     """Return the figures that the record of the one place that a statement cites has otherwise.
 
-    Only in a sentence that says nothing but facts of this place.
+    Only in a sentence that says nothing but facts of this place, beside what is a plan's `own`.
     """
     place = evidence.only_place(statement.cited)
-    own = plan_times(statement, evidence)
     stated = [figure for figure in figures(statement.plain) if figure not in own]
     # A figure for several people, or one of two sums of money, may have been worked out.
     if (
@@ -74,30 +75,6 @@ def otherwise(statement: Statement, evidence: Evidence) -> list[Otherwise]:
         if (fields := figures(value)) and any(char.isdigit() for char in figure.text)
         if not any(same(figure, other) for other in [*fields, *known])
     ]
-
-
-def plan_times(statement: Statement, evidence: Evidence) -> list[Figure]:
-    """Return the times of a visit that a statement begins with: 13:00–14:40 % Arabica.
-
-    They are the plan's own; what is out of the hours of the place it cites is none.
-    """
-    stated, text = figures(statement.plain), statement.plain
-    first = stated[0] if stated and statement.kind != "cell" else None
-    if first is None or first.clock is None:
-        return []
-    place, before = evidence.only_place(statement.cited), letters_of(text[: first.start])
-    if len(before) > _PART_OF_DAY or (before and place and before in letters_of(place["name"])):
-        return []
-    second = stated[1] if len(stated) > 1 and stated[1].clock is not None else None
-    if second is None or not _HOURS.fullmatch(text, first.end, second.start):
-        second = None
-    begins, ends = first.clock, first.clock if second is None else second.clock or 0
-    behind = split_at(text[(second or first).end :][:_NEXT_WORDS].lstrip(":： "), ":：,，(（")[0]
-    opened = (yearly_hours(place) if place else None) or ()
-    is_visit = not opened or any(each.start <= begins <= ends <= each.end for each in opened)
-    if not is_visit or _ENDS.search(behind) or (second is not None and begins >= ends):
-        return []
-    return [first] if second is None else [first, second]
 
 
 def plan_has(span: str, evidence: Evidence, statement: Statement | None = None) -> bool:
@@ -127,10 +104,11 @@ def _may_be_another(statement: Statement) -> bool:
 def _fields(stated: list[Figure], text: str, place: Place) -> Iterator[Otherwise]:
     """Yield the figures that a field of the record decides, what it says, and how they read."""
     hours = [figure for figure in stated if figure.clock is not None]
-    joined = len(hours) == 2 and bool(_HOURS.fullmatch(text, hours[0].end, hours[1].start))
+    is_range = len(hours) == 2 and bool(_HOURS.fullmatch(text, hours[0].end, hours[1].start))
+    is_told = (is_range or len(hours) == 1) and bool(_ENDS.search(text))
     # A record of OpenStreetMap is read over a year: only for a statement that tells a time.
     opened = (yearly_hours(place) if hours else None) or ()
-    joined = joined and not _is_visit(hours, opened)
+    joined = is_range and not _is_visit(hours, opened)
     # A length beside a time that it takes is that of a way, by whatever means: 1.3 km, 8 min.
     is_way = any(figure.kind == "second" for figure in stated)
     lengths = [figure for figure in stated if figure.kind == "metre" and not is_way]
@@ -150,7 +128,7 @@ def _fields(stated: list[Figure], text: str, place: Place) -> Iterator[Otherwise
             if _is_from_elsewhere(text, place):
                 continue
             yield figure, f"{metres} m", rewritten(figure, Decimal(metres) / figure.scale)
-        elif figure.clock is not None and place["open_time"] and (joined or _ENDS.search(text)):
+        elif figure.clock is not None and place["open_time"] and (joined or is_told):
             at = hours.index(figure) if joined else None
             yield figure, place["open_time"], _time(figure, opened, at)
 

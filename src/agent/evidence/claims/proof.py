@@ -1,7 +1,7 @@
 """Take a judge's ruling only as far as code can show it: prove quotes, figures and sums."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -11,7 +11,7 @@ from agent.evidence.claims.agreement import meaning_of, names_in
 from agent.evidence.claims.citing import MOST_BEHIND, cite_of, cite_of_its_place, sources_named
 from agent.evidence.claims.judging import Ruling, without_citation_numbers
 from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome, WrongFigure
-from agent.evidence.claims.own_record import otherwise, plan_has, plan_times
+from agent.evidence.claims.own_record import otherwise, plan_has
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.statements import NAMING, Statement, must_stand, states
 from agent.evidence.claims.sums import (
@@ -63,10 +63,10 @@ def proved(
                 told = figures(statement.said)[:MOST_FIGURES]
                 known.sound = distinct([*known.sound, *told])[:_MOST_SOUND]
     by_record = (
-        _by_record(statement, evidence) or outcome
+        _by_record(statement, evidence, _of_plan(statement, rulings.get(place))) or outcome
         if outcome.verdict == "unchecked"
         else _with_own_record(statement, outcome, evidence)
-        for statement, outcome in zip(statements, outcomes, strict=True)
+        for place, (statement, outcome) in enumerate(zip(statements, outcomes, strict=True))
     )
     outcomes = [
         _with_exact(statement, outcome, evidence, known)
@@ -144,9 +144,21 @@ def _is_about(
     return is_of_it and not any(same(figure, other) for other in others)
 
 
-def _by_record(statement: Statement, evidence: Evidence) -> Outcome | None:
+def _of_plan(statement: Statement, ruling: Ruling | None) -> list[Figure]:
+    """Return the times and days of a statement that its judge takes for a plan's own."""
+    own = ruling.own if ruling else []
+    words = [span for said in own if (span := span_in(said, statement.plain))]
+    return [
+        figure
+        for figure in (figures(statement.plain) if words else ())
+        if (figure.date or figure.clock is not None or figure.kind == "second")
+        and any(figure.text in span for span in words)
+    ]
+
+
+def _by_record(statement: Statement, evidence: Evidence, own: Container[Figure]) -> Outcome | None:
     """Return a contradiction by the record of the one place that a statement cites."""
-    if not (found := otherwise(statement, evidence)):
+    if not (found := otherwise(statement, evidence, own)):
         return None
     passage = next(p for p in evidence.passages if p.source in statement.cited)
     spans = tuple(figure.text for figure, _, _ in found)
@@ -232,7 +244,7 @@ def _proved(
     if letter == "c":
         return computed(statement, ruling.calc, passages, evidence, known)
     if letter == "s":
-        return _supported(statement, passages, evidence, known.sound)
+        return _supported(statement, ruling, passages, evidence, known.sound)
     spans = tuple(span for words in ruling.bad if (span := span_in(words, statement.plain)))
     if not spans and any(span_in(words, statement.row) for words in ruling.bad):
         # A row's head has no ruling of its own: a cell is wrong of it.
@@ -242,7 +254,7 @@ def _proved(
         # What else the statement says, the judge has found; the hours of a place are none of these.
         if letter == "x":
             return Outcome("unchecked", passages=passages)
-        return _supported(statement, passages, evidence, known.sound)
+        return _supported(statement, ruling, passages, evidence, known.sound)
     if letter == "x" and spans and (told := _contradicted(ruling, spans, passages, fix)):
         return told
     if letter == "n" and not spans:
@@ -272,14 +284,22 @@ def _is_borne(span: str, statement: Statement, evidence: Evidence) -> bool:
 
 def _supported(
     statement: Statement,
+    ruling: Ruling,
     passages: tuple[Passage, ...],
     evidence: Evidence,
     sound: Sequence[Figure],
 ) -> Outcome:
-    """Return a statement as supported where its figures stand, with the sources that bear it."""
+    """Return a statement as supported where its figures stand, with the sources that bear it.
+
+    Without a passage named, one that it cites and that has its words stands for that; what neither
+    cites nor names any is its writer's own.
+    """
+    if not passages:
+        held = evidence.holding(statement.plain)
+        passages = tuple(p for p in held if p.source in (KNOWN, *statement.sources))[:1]
     known = [*(f for p in passages for f in p.figures), *evidence.question_figures, *sound]
     stated = distinct(figures(statement.plain))[:MOST_FIGURES]
-    own = plan_times(statement, evidence)
+    own = _of_plan(statement, ruling)
     unproved = tuple(
         figure.text
         for figure in stated
@@ -289,6 +309,8 @@ def _supported(
     if unproved:
         cite = cite_of_its_place(statement, passages, evidence)
         return Outcome("unchecked", passages=passages, cite=cite, unproved=unproved)
+    if not passages:
+        return Outcome("unchecked" if statement.cited else "own")
     return Outcome("supported", passages=passages, cite=cite_of(statement, passages, evidence))
 
 
