@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
-from agent.evidence.hours import all_year, hours_words, osm_hours, partly_read
+from agent.evidence.hours import all_year, osm_hours, partly_read
+from agent.evidence.hours_told import hours_words
 
 _DAY = date(2026, 11, 28)
 

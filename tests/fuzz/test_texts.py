@@ -25,7 +25,8 @@ from agent.evidence.claims.statements import MARKED, statements
 from agent.evidence.constraints import openness
 from agent.evidence.figures import figures, same
 from agent.evidence.geo import parse_lnglat
-from agent.evidence.hours import EVERY_DAY, all_year, hours_words, osm_hours, weekly_hours
+from agent.evidence.hours import EVERY_DAY, all_year, osm_hours, weekly_hours
+from agent.evidence.hours_told import hours_words
 from agent.evidence.intent import (
     detect_location_query,
     extract_place,

@@ -430,12 +430,18 @@ def test_a_demand_without_a_field_is_met_where_the_record_has_its_very_words(
     assert outcome({"other": [words]}, category=category) == expected
 
 
-@pytest.mark.parametrize(("metres", "expected"), [(0, "satisfied"), (450, "satisfied"),
-                                                  (1400, "unknown")])  # fmt: skip
-def test_a_car_park_is_beside_a_place_as_far_as_it_is_close_and_else_told_with_how_far(
-    metres: int, expected: str
+@pytest.mark.parametrize(
+    ("metres", "expected", "told"),
+    [
+        (0, "satisfied", "with a car park"),
+        (376, "unknown", "whether it has its own"),
+        (1400, "unknown", "not beside it"),
+    ],
+)
+def test_a_car_park_is_a_place_s_own_at_its_very_spot_and_else_told_with_how_far(
+    metres: int, expected: str, told: str
 ) -> None:
-    """One in the very building counted as far, and one 1.4 km off was told as if beside it."""
+    """A hotel "had" a public car park 376 m off; one 1.4 km off was told as if beside it."""
     near = [
         Distance(origin="P9", metres=1900, kind="parking"),
         Distance(origin="东停车场", origin_en="East Lot", metres=metres, kind="parking"),
@@ -444,7 +450,13 @@ def test_a_car_park_is_beside_a_place_as_far_as_it_is_close_and_else_told_with_h
     (verdict,) = found["verdicts"]
     assert (verdict["verdict"], verdict["field"]) == (expected, "further")
     assert f"East Lot {distance_text(metres)}" in verdict["text"]
-    assert ("not beside it" in verdict_texts(found, "en")[0]) is (expected == "unknown")
+    assert told in verdict_texts(found, "en")[0]
+
+
+def test_a_car_park_with_a_place_s_name_is_its_own() -> None:
+    near = [Distance(origin="甲饭店停车场", metres=300, kind="parking")]
+    hotel = record("甲饭店(王府井店)", further=near)
+    assert check(hotel, {"other": ["能停车"]}, "zh")[0]["verdict"] == "satisfied"
 
 
 def test_what_a_model_writes_wrongly_is_no_constraint() -> None:

@@ -6,16 +6,8 @@ from typing import Any, cast
 import pytest
 
 from agent.evidence.constraints import check
-from agent.evidence.hours import (
-    EVERY_DAY,
-    Opening,
-    days_in_words,
-    hours_of,
-    hours_words,
-    osm_hours,
-    partly_read,
-    yearly_hours,
-)
+from agent.evidence.hours import EVERY_DAY, Opening, hours_of, osm_hours, partly_read, yearly_hours
+from agent.evidence.hours_told import days_in_words, hours_words
 from agent.evidence.types import Constraints, Place
 from agent.texts import Language
 from tests.support.rows import by_examples

@@ -433,6 +433,21 @@ def test_what_one_search_alone_demands_holds_for_what_it_finds() -> None:
     assert with_own(moment, {"open_at": "08:00"}) == {"max_cost": 50.0, "open_at": "08:00"}
 
 
+def test_whom_one_search_has_to_suit_is_asked_of_what_it_finds_alone() -> None:
+    """A vegetarian lunch and a playground: whether the playground is vegetarian was "unknown"."""
+    lunch = {"query": "王府井 素食", "map": {**MAP, "keywords": ["素食"], "suits": ["vegetarian"]}}
+    park = {"query": "王府井 游乐", "map": {**MAP, "keywords": ["游乐场"]}}
+    both = {"suits": ["children", "vegetarian"]}
+    found = read("王府井附近适合孩子的素食午饭，和游乐场", query=[lunch, park], constraints=both)
+    assert found.demands == {"suits": ["children"]}
+    own = [(query["map"] or {}).get("demands") for query in found.queries]
+    assert own == [{"suits": ["vegetarian"]}, None]
+    demands = [with_own(found.demands, each)["suits"] for each in own]
+    assert demands == [["vegetarian", "children"], ["children"]]
+    alone = read("王府井附近的素食", query=[lunch], constraints={"suits": ["vegetarian"]})
+    assert alone.demands == {"suits": ["vegetarian"]}
+
+
 def test_what_every_search_demands_the_question_does() -> None:
     query = {"query": "王府井 早餐", "map": {**MAP, "open_at": "08:00"}}
     found = read("王府井附近八点开门的咖啡馆", query=[query])

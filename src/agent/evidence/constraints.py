@@ -6,9 +6,10 @@ Nothing is guessed: a field that is empty or cannot be read gives `unknown`.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
+from operator import itemgetter
 from typing import Any, cast, get_args
 
-from agent.core.strings import without_accents
+from agent.core.strings import letters_of, without_accents
 from agent.evidence.feasts import is_public_holiday, open_on_feast
 from agent.evidence.geo import distance_text
 from agent.evidence.hours import DAY_MINUTES, EVERY_DAY, Hours, Opening, hours_of
@@ -21,6 +22,7 @@ from agent.evidence.kinds import (
     kind_searched,
     kinds_searched,
 )
+from agent.evidence.mentions import without_branch
 from agent.evidence.names import origin_text, own_distance
 from agent.evidence.places import is_area
 from agent.evidence.queries import clean_text
@@ -163,9 +165,12 @@ _OF_ALL = frozenset({"open_at", "open_until", "open_on", "not_on", "max_distance
 
 
 def with_own(demands: Constraints, own: Constraints | None) -> Constraints:
-    """Return the question's demands with those of one search in their place."""
+    """Return the question's demands with those of one search in their place, or beside them."""
     kept = {key: bound for key, bound in demands.items() if key != "asked_at" or not own}
-    return cast(Constraints, {**kept, **(own or {})})
+    both = cast(Constraints, {**kept, **(own or {})})
+    if suits := [*(own or {}).get("suits", []), *demands.get("suits", [])]:
+        both["suits"] = list(dict.fromkeys(suits))
+    return both
 
 
 def check(place: Place, constraints: Constraints, language: Language) -> list[PlaceVerdict]:
@@ -458,30 +463,42 @@ def _suits(place: Place, suits: Suits, language: Language) -> PlaceVerdict:
 def _other(place: Place, words: str, language: Language) -> PlaceVerdict:
     """A demand without a field is met where the record's kind has its very words: "italian".
 
-    "With a car park", "near the metro" is met where one was found, or searched around, close by;
-    of one further off it is told how far.
+    "Near the metro" is met where a station was found, or searched around, close by; a car park is
+    its own only at its very spot, or with its name. Of what lies further off it is told how far.
     """
     kind = kind_searched(words)
     beside = [
-        (metres, origin_text(near, language))
+        (metres, near)
         for near in (*place.get("further", []), _searched_around(place))
         if kind and near.get("kind") == kind and (metres := near["metres"]) is not None
     ]
     if beside:
-        metres, name = min(beside)
-        is_close = metres <= _CLOSE_M
-        value = f"{name} {distance_text(metres)}"
-        key = f"constraints.other.{'satisfied' if is_close else 'far'}"
+        metres, near = min(beside, key=itemgetter(0))
+        is_close, key = metres <= _CLOSE_M, "far"
+        if kind == "parking" and is_close:
+            is_close, key = metres <= _AT_ITS_SPOT_M or _bears_name(near, place), "beside"
+        value = f"{origin_text(near, language)} {distance_text(metres)}"
         return PlaceVerdict(
             constraint="other",
             verdict="satisfied" if is_close else "unknown",
             field="further",
-            text=say(key, language, demand=words, value=value),
+            text=say(
+                f"constraints.other.{'satisfied' if is_close else key}",
+                language,
+                demand=words,
+                value=value,
+            ),
         )
     own = kind_text(place, language)
     if _has_whole(words, f"{place['category'] or ''}|{own}"):
         return _verdict("other", "satisfied", "category", language, demand=words, value=own)
     return _verdict("other", "unknown", "", language, demand=words)
+
+
+def _bears_name(near: Distance, place: Place) -> bool:
+    """Return whether what is near is called by a place: 王府井饭店停车场."""
+    own = letters_of(without_branch(place["name"]))
+    return bool(own) and own in letters_of(near["origin"])
 
 
 def _searched_around(place: Place) -> Distance:
@@ -510,8 +527,8 @@ def _is_of_kind(place: Place, kind: PlaceKind | None, language: Language) -> Pla
     return PlaceVerdict(**{**verdict, "text": listed}) if is_said else verdict
 
 
-_CLOSE_M = 500
-"""A car park at most as far away as this is one that a place has."""
+_CLOSE_M, _AT_ITS_SPOT_M = 500, 100
+"""As far as one walks to a station; from a place's point on the map to what is in its building."""
 _JUST_OVER = 1.1
 """Times a limit, up to which what is beyond it is only just so."""
 

@@ -19,7 +19,6 @@ import opening_hours
 from agent.core.patterns import piece
 from agent.core.strings import has_any
 from agent.evidence.types import Place
-from agent.texts import Language, say
 
 log = logging.getLogger(__name__)
 DAY_MINUTES = 24 * 60
@@ -382,21 +381,13 @@ _SHUT = ("off", "closed")
 _INEXACT = ("sunrise", "sunset", "dawn", "dusk")
 
 
-_OSM_DAYS = ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su")
-_OSM_MONTHS = (
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-)  # fmt: skip
-_OSM_NAMES = {
-    **{name: f"records.weekdays.{at}" for at, name in enumerate(_OSM_DAYS, 1)},
-    **{name: f"records.months.{at}" for at, name in enumerate(_OSM_MONTHS, 1)},
-}
-_OSM_NAME = re.compile(rf"\b(?:{'|'.join(_OSM_NAMES)})(?![a-z])")
-_NO_BLANK = re.compile(rf"(?<=\b(?:{'|'.join(_OSM_DAYS)}|PH))(?=\d)")
+OSM_DAYS = ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su")
+_NO_BLANK = re.compile(rf"(?<=\b(?:{'|'.join(OSM_DAYS)}|PH))(?=\d)")
 """Between a day and its hours: Fr11:00."""
-_NEXT_DAYS = re.compile(rf"(\d[:.]\d\d) (?=(?:{'|'.join(_OSM_DAYS)}|PH)\b)")
+_NEXT_DAYS = re.compile(rf"(\d[:.]\d\d) (?=(?:{'|'.join(OSM_DAYS)}|PH)\b)")
 """Where days stand behind a time somebody forgot the semicolon."""
 _LISTED_DAYS = re.compile(
-    rf"(?<=\b(?:{'|'.join(_OSM_DAYS)}|PH)), +(?=(?:{'|'.join(_OSM_DAYS)}|PH)\b)"
+    rf"(?<=\b(?:{'|'.join(OSM_DAYS)}|PH)), +(?=(?:{'|'.join(OSM_DAYS)}|PH)\b)"
 )
 """Between days with hours in common: a blank would make a rule of the first, open all day."""
 
@@ -470,7 +461,7 @@ def _parts_of(rule: str) -> list[str]:
     """Return a rule in which commas stand for semicolons as several, each with its days."""
     parts: list[str] = []
     for piece_ in rule.split(","):
-        if parts and not piece_.lstrip().startswith(_OSM_DAYS):
+        if parts and not piece_.lstrip().startswith(OSM_DAYS):
             parts[-1] += f",{piece_}"
         else:
             parts.append(piece_.strip())
@@ -552,56 +543,3 @@ def hours_of(place: Place) -> Sequence[Hours]:
 def yearly_hours(place: Place) -> list[Opening] | None:
     """Return the hours of a place that hold all year; None where they are not known."""
     return all_year(hours_of(place))
-
-
-def hours_words(seasons: Sequence[Hours], language: Language) -> str:
-    """Return hours that hold all year in words: "周一至周五 08:00–18:00"; empty for others.
-
-    What nobody could read of them stands as it is written.
-    """
-    if len(seasons) != 1 or seasons[0] is None:
-        return ""
-    if not seasons[0]:
-        return say("records.hours.closed", language)
-    spans: dict[frozenset[int], list[str]] = {}
-    read = [each for each in seasons[0] if not each.written]
-    for each in sorted(read, key=lambda each: (min(each.days), each.start)):
-        whole = each.end - each.start == DAY_MINUTES
-        clock = f"{_clock(each.start)}–{_clock(each.end)}"
-        text = say("records.hours.always", language) if whole else clock
-        spans.setdefault(each.days, []).append(text)
-    parts = [f"{_days_words(days, language)} {', '.join(clocks)}" for days, clocks in spans.items()]
-    parts += [
-        say("records.hours.written", language, text=days_in_words(each.written, language))
-        for each in seasons[0]
-        if each.written
-    ]
-    return say("punctuation.semicolon", language).join(parts)
-
-
-def days_in_words(text: str, language: Language) -> str:
-    """Return a text of hours that nobody could read, its days and months in the reader's words."""
-    return _OSM_NAME.sub(lambda name: say(_OSM_NAMES[name[0]], language), text)
-
-
-def _clock(minutes: int) -> str:
-    hour = minutes // 60 if minutes <= DAY_MINUTES else minutes // 60 - 24
-    return f"{hour:02}:{minutes % 60:02}"
-
-
-def _days_words(days: frozenset[int], language: Language) -> str:
-    """Return weekdays in words, runs of them with their ends."""
-    if days == EVERY_DAY:
-        return say("records.hours.daily", language)
-    runs: list[list[int]] = []
-    for day in sorted(days):
-        if runs and runs[-1][-1] == day - 1:
-            runs[-1].append(day)
-        else:
-            runs.append([day])
-    names = [
-        [say(f"records.weekdays.{day}", language) for day in dict.fromkeys((run[0], run[-1]))]
-        for run in runs
-    ]
-    joined = (say("records.hours.to", language).join(ends) for ends in names)
-    return say("records.hours.and", language).join(joined)

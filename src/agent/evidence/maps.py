@@ -16,6 +16,8 @@ from agent.evidence.types import (
     WayWish,
 )
 
+_OWN = ("open_at", "open_on", "suits")
+"""Demands that a search has of its own."""
 _MAX_NAME, _MAX_KEYWORDS, _MAX_WISHES = 80, 3, 8
 WAYS = ("route", "distance")
 WAY_TIMES: Sequence[WayTime] = get_args(WayTime)
@@ -87,7 +89,7 @@ def _own_demands(candidate: Mapping[str, Any]) -> Constraints:
     """Return what is demanded of this task's places alone: of a model's form, or of a task."""
     own = candidate.get("demands")
     if not isinstance(own, Mapping):
-        own = {key: candidate.get(key) for key in ("open_at", "open_on")}
+        own = {key: candidate.get(key) for key in _OWN}
     return valid_constraints(own)
 
 

@@ -29,6 +29,7 @@ class PlannedMap(BaseModel):
     arrive_by: str | None = None
     open_at: str | None = None
     open_on: list[int] = Field(default_factory=list)
+    suits: list[str] = Field(default_factory=list)
 
 
 class WrittenQuery(BaseModel):
@@ -116,12 +117,14 @@ class SearchQueryList(BaseModel):
 class FollowUpMap(PlannedMap):
     """The same of a further search: what is wished of a way, and when, the first one has told."""
 
+    radius_m: SkipJsonSchema[int | None] = None
     via: SkipJsonSchema[list[str]] = Field(default_factory=list)
     wishes: SkipJsonSchema[list[str]] = Field(default_factory=list)
     depart_at: SkipJsonSchema[str | None] = None
     arrive_by: SkipJsonSchema[str | None] = None
     open_at: SkipJsonSchema[str | None] = None
     open_on: SkipJsonSchema[list[int]] = Field(default_factory=list)
+    suits: SkipJsonSchema[list[str]] = Field(default_factory=list)
 
 
 class FollowUpQuery(WrittenQuery):

@@ -432,11 +432,17 @@ def _with_kind(demands: Constraints, queries: Sequence[Query], previous: Previou
 
 
 def _of_all(demands: Constraints, queries: Sequence[Query]) -> Constraints:
-    """Return the question's demands with those that each search of the map has as its own."""
+    """Return the question's demands with those that each search of the map has as its own.
+
+    Whom one search alone has to suit is no demand on what the others find.
+    """
     tasks = [task for query in queries if (task := query["map"]) and task["intent"] in _SEARCHES]
     own = [task.get("demands", {}) for task in tasks]
     if not own or any(each != own[0] for each in own):
-        return demands
+        taken = {suits for each in own for suits in each.get("suits", [])}
+        rest = [suits for suits in demands.get("suits", []) if suits not in taken]
+        kept = {key: bound for key, bound in demands.items() if key != "suits"}
+        return cast(Constraints, kept | ({"suits": rest} if rest else {}))
     for task in tasks:
         task.pop("demands", None)
     return Constraints(**{**demands, **own[0]})

@@ -10,7 +10,8 @@ from agent.core.errors import BudgetExceeded, ProviderError
 from agent.core.outside import finite, objects, whole_or_none
 from agent.core.strings import has_han
 from agent.evidence.geo import location_at, parse_lnglat
-from agent.evidence.hours import days_in_words, hours_words, osm_hours
+from agent.evidence.hours import osm_hours
+from agent.evidence.hours_told import days_in_words, hours_words
 from agent.evidence.language import fold, in_simplified
 from agent.evidence.types import (
     Leg,
