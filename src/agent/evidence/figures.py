@@ -49,13 +49,14 @@ _POINTS += rf"|\d{{1,3}}\.\d{{3}}(?=\ (?:{_FOREIGN})\b|\ ?€(?!/(?!\d)))"
 _BESIDE_A_SIGN = r"(?=\ ?[×*÷/+−=≈])"
 _AMOUNT = (
     r"\d{1,3}(?:,\d{2,3}){0,9},\d{3}(?!\d)(?:\.\d+)?|\d{1,3}(?:\ \d{3}){2,9}(?![\d])(?:\.\d+)?"
+    r"|(?<![\d,])0,\d{3,9}(?![\d/]|,\d)"
     rf"|\d{{1,3}},\d{{1,2}}(?=\ ?(?:{_LATIN}))|(?<![\d,])\d{{1,4}},\d\d?(?![\d/]|,\d)"
     rf"|(?P<points>{_POINTS})"
     rf"|\d{{1,3}}\ \d{{3}}(?:,\d{{1,2}})?(?:(?=\ ?(?:{_CYRILLIC}|{_FOREIGN}|€))|{_BESIDE_A_SIGN})"
     r"|(?P<mixed>(?:\d{1,4}\ )?\d{1,2}[/⁄]\d{1,3})(?![\d/⁄年月]|\.\d)|\d+(?:\.\d+)?"
     rf"|\.\d{{1,3}}(?=\ ?(?:{_LATIN}))"
 )
-"""Also 574,8 km/h, ★4,5, 1.234.567, 1.110,54 €, 12,34,567, 1 1/2: else a comma lists."""
+"""Also 574,8 km/h, ★4,5, 0,1940, 1.234.567, 1.110,54 €, 12,34,567, 1 1/2: else a comma lists."""
 _FIRST = re.escape("".join({word[0] for word in (*MONTHS, *FOREIGN_MONTHS, *PREFIXES)}))
 _CODE = "(?:USD|RMB|CNY|EUR|GBP|HKD|usd|rmb|eur)"
 _MINUS = re.compile(
@@ -76,7 +77,8 @@ _FIGURE = re.compile(
     |(?P<named>{MONTH}[\ ]?\d{{1,2}}(?:st|nd|rd|th)?(?:,?\ [12]\d{{3}})?(?!\d|:)
         |\d{{1,2}}(?:st|nd|rd|th|\.)?\ (?:of\ )?{MONTH}(?![a-z])(?:,?\ [12]\d{{3}}(?!\d))?
         |{MONTH}\ [12]\d{{3}}(?!\d))
-    |(?P<foreign>\d{{1,2}}[.º]?\ (?:de\ )?(?:{ANY_FOREIGN})(?:\ (?:del?\ )?[12]\d{{3}}(?!\d))?
+    |(?P<foreign>\d{{1,2}}(?:[.º]|er)?\ (?:de\ )?(?:{ANY_FOREIGN})
+            (?:\ (?:del?\ )?[12]\d{{3}}(?!\d))?
         |(?:{ANY_FOREIGN})\ (?:del?\ )?[12]\d{{3}}(?!\d))
     |(?P<clock>\d{{1,2}}:\d{{2}}(?::\d\d)?(?!\d)(?:\ ?[AaPp]\.?\ ?[Mm]\b)?
         |\d{{1,2}}\ ?(?:点|[时時시](?![间間간代期候]))
@@ -86,7 +88,7 @@ _FIGURE = re.compile(
     |(?P<below>\d{{1,5}})分之(?P<over>\d+(?:\.\d+)?)
     |(?:(?P<prefix>{any_of(list(PREFIXES))})\ ?(?P<minus>[-−])?)?(?P<amount>{_AMOUNT})
         (?:\ ?[余多来]?(?P<scale>{any_of(list(SCALES))}|(?(prefix)m(?![A-Za-z])|(?!))))?
-        (?:[\ -]?(?:余|多)?个?(?:st|nd|rd|th)?[\ -]?
+        (?:(?P<pence>p(?!\w|\.\w))|[\ -]?(?:余|多)?个?(?:st|nd|rd|th)?[\ -]?
             (?:(?!{_CODE}\d|[$¥€£]\ ?\d)(?P<unit>{any_of(list(UNITS))})(?P<half>半)?
             |(?P<times>{_TIMES})))?
         (?:\ (?P<after>{_LATIN_SCALES}))?
@@ -104,6 +106,10 @@ _DOTTED = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 """Times as Finns, Danes, Germans and Indonesians write them; a price is not one: 24.00 €."""
+_BEFORE_MONTH = re.compile(rf"-(?={MONTH}|{ANY_FOREIGN})")
+_BEHIND_MONTH = re.compile(rf"\b(?:{MONTH}|{ANY_FOREIGN})\Z")
+_LONGEST_MONTH = 12
+"""Two months and a year, April-June 2026: elsewhere a hyphen joins a name and its number."""
 _PER = re.compile(
     rf"""\ ?(?:/|每|(?:per|an?)\ )\ ?(?P<unit>{any_of(list(UNITS))})
     |\ per\ (?P<amount>\d[\d,]*(?:\.\d+)?)(?![\d%])
@@ -215,7 +221,8 @@ def _figures(text: str) -> list[Figure]:
     digits = in_digits(plain, places)
     if not any(map(str.isdigit, digits.text)):
         return []
-    matches = [*_FIGURE.finditer(_DOTTED.sub(_with_colons, digits.text))]
+    ranged = _BEFORE_MONTH.sub(_with_dash, digits.text)
+    matches = [*_FIGURE.finditer(_DOTTED.sub(_with_colons, ranged))]
     amounts = [(m["amount"], bool(m["unit"] or m["prefix"])) for m in matches if m["amount"]]
     sign = decimal_sign(amounts) or "." * has_han(text)
     read = [figure for match in matches if (figure := _read(match, digits, text, sign))]
@@ -223,6 +230,11 @@ def _figures(text: str) -> list[Figure]:
     _share_units(read, text)
     read = _of_their_currency(read)
     return _together(_in_their_halves(read, text), text)
+
+
+def _with_dash(hyphen: re.Match[str]) -> str:
+    begin = max(0, hyphen.start() - _LONGEST_MONTH)
+    return "–" if _BEHIND_MONTH.search(hyphen.string, begin, hyphen.start()) else "-"
 
 
 def _with_colons(dotted: re.Match[str]) -> str:
@@ -263,10 +275,26 @@ def _between(left: Figure, right: Figure, text: str) -> str:
 
 
 def _of_their_currency(read: list[Figure]) -> list[Figure]:
-    """Return the figures, cents as those of the one currency that stands beside them."""
+    """Return the figures, cents as those of the one currency that stands beside them.
+
+    A p is a penny behind a decimal, before what it is paid for, or beside pounds: 24.67p, 27p/kWh.
+    """
+    in_pounds = any(figure.kind == "sterling" for figure in read)
+    read = [_as_pence(one, in_pounds=in_pounds) if one.kind == _PENNY else one for one in read]
     money = {figure.kind for figure in read if figure.is_money} - {CENT}
     [kind] = money if len(money) == 1 else {CENT}
     return [replace(one, kind=kind) if one.kind == CENT else one for one in read]
+
+
+_PENNY = "penny"
+"""What p behind a number may be."""
+
+
+def _as_pence(figure: Figure, *, in_pounds: bool) -> Figure:
+    if in_pounds or figure.per or "." in figure.text:
+        return replace(figure, kind="sterling")
+    return replace(figure, text=figure.text[:-1], end=figure.end - 1, kind=None,
+                   scale=figure.scale / figure.factor, factor=Decimal(1))  # fmt: skip
 
 
 def _share_units(read: list[Figure], text: str) -> None:
@@ -466,6 +494,8 @@ def _unit_of(
     """Return the kind of a number's unit, its magnitude, and how many of the kind's base it is."""
     end, unit, scale_word = match.end(), match["unit"] or "", match["scale"] or ""
     kind, factor = UNITS.get(unit, (None, Decimal(1)))
+    if match["pence"]:
+        kind, factor = _PENNY, Decimal(1) / _GREAT
     kind = PREFIXES.get(match["prefix"] or "", "times" if match["times"] else kind)
     if kind is None and not plain[end : end + 2].lstrip()[:1].isalpha():
         kind = ""
@@ -519,6 +549,11 @@ def _says_same(one: Figure, other: Figure) -> bool:
         step = _half_step(one) * (share if one.kind == "percent" else 1)
         if _is_rounded(a, b, Decimal(0) if None in (one.kind, other.kind) else step):
             return True
+    in_cents = any(each.is_money and each.factor < 1 for each in (one, other))
+    is_one = "" in (one.kind, other.kind) and _is_rounded(one.amount, other.amount, _half_step(one))
+    if in_cents and is_one:
+        # A sum without a unit has 0.2068 where people say 20.7 ct.
+        return True
     return _is_rounded(_told(one), _told(other), _half_step(one) / one.factor)
 
 

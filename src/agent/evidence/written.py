@@ -141,7 +141,10 @@ def values_of_amount(written: str, sign: str, *, is_pointed: bool) -> list[Decim
 
 
 def _number(written: str) -> Decimal:
-    """Return a number without its groups; a comma before one or two digits is a decimal one."""
+    """Return a number without its groups; a comma before one or two digits is a decimal one.
+
+    So is one behind a nought alone: 0,1940.
+    """
     whole, comma, decimals = written.rpartition(",")
-    is_decimal = comma and len(decimals) < _GROUP and decimals.isdigit()
+    is_decimal = comma and decimals.isdigit() and (len(decimals) < _GROUP or whole == "0")
     return Decimal(f"{whole}.{decimals}" if is_decimal else written.replace(",", ""))
