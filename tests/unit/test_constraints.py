@@ -434,7 +434,7 @@ def test_a_demand_without_a_field_is_met_where_the_record_has_its_very_words(
     ("metres", "expected", "told"),
     [
         (0, "satisfied", "with a car park"),
-        (376, "unknown", "whether it has its own"),
+        (376, "unknown", "the nearest found is East Lot 376 m"),
         (1400, "unknown", "not beside it"),
     ],
 )

@@ -66,8 +66,15 @@ def kind_text(place: Place, language: Language) -> str:
     parts = _ABOUT.fullmatch(_KINDS.get(kind, kind))
     if parts is None:
         return kind
-    about = ", ".join(_of_reader(part, language) for part in (parts[2] or "").split(", "))
+    inside = filter(None, (parts[2] or "").split(", "))
+    # A tag's own word says nothing in another language; what a place is has to be said.
+    told = (_of_reader(part, language) for part in inside if language == "en" or _is_told(part))
+    about = ", ".join(told)
     return _of_reader(parts[1], language) + (f" ({about})" if about else "")
+
+
+def _is_told(word: str) -> bool:
+    return word in _IN_LANGUAGES
 
 
 def _of_reader(word: str, language: Language) -> str:

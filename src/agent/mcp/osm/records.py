@@ -55,6 +55,8 @@ _SKIES = {
     86: "阵雪", 95: "雷阵雨", 96: "雷阵雨并伴有冰雹", 99: "雷阵雨并伴有冰雹",
 }  # fmt: skip
 """Weather codes of the WMO, in the words that forecasts have here."""
+_FITTED = {"wheelchair": {"no", "limited"}, "highchair": {"no", "0"}, "kids_area": {"no"}}
+"""What a place may be fitted with, and what says that it is not."""
 _DIRECTIONS = ("北", "东北", "东", "东南", "南", "西南", "西", "西北")
 _BEAUFORT = (1, 6, 12, 20, 29, 39, 50, 62, 75, 89, 103, 118)
 """Kilometres an hour from which on a wind has the next force."""
@@ -227,8 +229,11 @@ class OsmReader:
         return self.records.add_place(place, keywords)
 
     def _kind(self, row: Mapping[str, Any]) -> str:
-        """Return what a place is, with its cuisines, diets and access in brackets."""
-        language = self._language
+        """Return what a place is, with its cuisines, diets and access in brackets.
+
+        In Chinese or English: a reader's own words are made of that.
+        """
+        language: Language = self._language if is_chinese(self._language) else "en"
         words = kind_words(str(row.get("tag") or ""), language)
 
         def listed(name: str) -> list[str]:
@@ -237,11 +242,11 @@ class OsmReader:
 
         about = [each for each in [*listed("cuisine"), *listed("diets_only")] if each != words]
         about += [say("map.options", language, what=each) for each in listed("diets_yes")]
-        if row.get("wheelchair") in ("yes", "designated"):
-            about.append(say("map.wheelchair", language))
+        about += [say(f"map.{what}", language) for what, none in _FITTED.items()
+                  if row.get(what) and row[what] not in none]  # fmt: skip
         about = list(dict.fromkeys(about))
-        text = say("punctuation.comma", self._language).join(about)
-        return f"{words}{say('punctuation.brackets', self._language, text=text) if about else ''}"
+        text = say("punctuation.comma", language).join(about)
+        return f"{words}{say('punctuation.brackets', language, text=text) if about else ''}"
 
     def add_route(
         self, reply: Mapping[str, Any], mode: Any, ends: Sequence[str], names: Sequence[str]

@@ -34,7 +34,8 @@ _LONGEST = 255
 _TAGS = {
     "opening_hours": "hours", "phone": "phone", "contact:phone": "phone", "website": "website",
     "contact:website": "website", "fee": "fee", "wheelchair": "wheelchair", "cuisine": "cuisine",
-    "indoor": "indoor", "disused": "disused",
+    "indoor": "indoor", "disused": "disused", "highchair": "highchair",
+    "high_chair": "highchair", "kids_area": "kids_area",
 }  # fmt: skip
 _COMPLETE = ("hours", "website", "phone", "address", "wikidata")
 _DAILY = (
