@@ -9,6 +9,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.graph import build_graph
+from agent.nodes.named_places import searches_to_hold
 from agent.sample.model.request import GroundedSentence, GroundingPage, ModelReply
 from tests.integration.test_question_kept import ENOUGH, Spoken, plan
 from tests.integration.test_second_map_server import STATION, osm_world
@@ -119,3 +120,15 @@ async def test_amap_s_hits_that_a_page_names_are_looked_up_one_call_each() -> No
     assert last.startswith("大董烤鸭店")
     assert last in listed(llm, "answer")
     assert states[1]["usage"]["map_calls"] == states[0]["usage"]["map_calls"] + 1
+
+
+def test_a_search_is_held_against_the_same_pages_once() -> None:
+    """Each round made all searches of the map again, also where it had read no further page."""
+    queries: Any = [{"query": "museums", "round": 1}, {"query": "parks", "round": 2}]
+    first: Any = [{"id": "w0-0", "kind": "page"}, {"id": "a0-0", "kind": "place"}]
+    assert searches_to_hold(queries[:1], first) == [0]
+    of_the_map: Any = {"id": "a1-0", "kind": "place"}
+    assert searches_to_hold(queries, [*first, of_the_map]) == [1]
+    further: Any = {"id": "w1-0", "kind": "page"}
+    assert searches_to_hold(queries, [*first, further]) == [0, 1]
+    assert searches_to_hold([], []) == []

@@ -87,7 +87,9 @@ async def _named_by_pages(
     pages = said_by_pages(gathered, state.get("web_research_result", []))
     places, before = list(state.get("places", [])), state.get("usage") or no_usage()
     new, sources, own = list[Place](), list[Source](), no_usage()
-    for number, query in enumerate(state.get("queries", []) if pages else []):
+    queries = state.get("queries", [])
+    for number in searches_to_hold(queries, gathered) if pages else []:
+        query = queries[number]
         task, prefix = query["map"], f"a{number}-"
         first = sum(source["id"].startswith(prefix) for source in gathered)
         if not (task and first and task["intent"] in KEYWORD_INTENTS):
@@ -107,6 +109,19 @@ async def _named_by_pages(
     if not new and own == no_usage():
         return Update()
     return Update(places=new, sources_gathered=sources, usage=own)
+
+
+def searches_to_hold(queries: Sequence[PlannedQuery], gathered: Sequence[Source]) -> list[int]:
+    """Return the numbers of the searches to hold against pages: each once against the same ones.
+
+    Those of the last round, and all where that has brought pages, too: each search is made again
+    for it, of what is known, which takes the processor.
+    """
+    last = max((query["round"] for query in queries), default=0)
+    branches = {source["id"].partition("-")[0] for source in gathered if source["kind"] != "place"}
+    fresh = [number for number, query in enumerate(queries) if query["round"] == last]
+    has_pages = any(f"{kind}{number}" in branches for number in fresh for kind in "wd")
+    return [*range(len(queries))] if has_pages else fresh
 
 
 def _known_then(state: OverallState, query: PlannedQuery) -> list[Place]:
