@@ -15,7 +15,7 @@ _INVALID = re.compile(
 )
 _LINE_ENDS = "\x0b\x0c\x1c\x1d\x1e\x85"
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_OPEN_BRACKET = re.compile(r"[(（\[【][^)）\]】]*$")
+_OPENS, _CLOSES = "(（[【", ")）]】"
 
 
 def has_han(text: str) -> bool:
@@ -135,7 +135,22 @@ def json_bytes(value: Any) -> int:
 
 def without_open_bracket(text: str) -> str:
     """Return a cut text without a bracket at its end that is opened only."""
-    return _OPEN_BRACKET.sub("", text).rstrip() or text
+    closed = 1 + max(map(text.rfind, _CLOSES))
+    opened = [at for sign in _OPENS if (at := text.find(sign, closed)) >= 0]
+    return text[: min(opened, default=len(text))].rstrip() or text
+
+
+def parted_brackets(text: str) -> tuple[str, str]:
+    """Return a text without the brackets at its end, and what stands in these.
+
+    >>> parted_brackets("全聚德（王府井店）")
+    ('全聚德', '王府井店')
+    """
+    plain = text.rstrip()
+    begin = max(plain.rfind(sign) for sign in _OPENS)
+    inside = plain[begin + 1 : -1]
+    is_one = begin >= 0 and plain[-1] in _CLOSES and not has_any(inside, _CLOSES)
+    return (plain[:begin].rstrip(), inside) if is_one else (text, "")
 
 
 def ends_in_half(text: str) -> bool:

@@ -4,14 +4,14 @@ import unicodedata
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-from agent.core.patterns import Linear
+from agent.core.strings import parted_brackets, word_set
 from agent.evidence.geo import metres_apart
 from agent.evidence.hours import hours_of, partly_read
 from agent.evidence.records import hours_text, map_title
 from agent.evidence.types import Place
 from agent.texts import Language, say
 
-CLOSED = Linear(r"[(（](暂停营业|暂停开放|暂停服务|停业|已停业|歇业|已歇业|已关闭)[)）]")
+_CLOSED = word_set("暂停营业 暂停开放 暂停服务 停业 已停业 歇业 已歇业 已关闭")
 """What maps of China write behind the name of a place that is closed, for good or for now."""
 _AGREE_M, _FAR_M = 200, 5000
 """Within which two maps place one thing alike; beyond which a namesake is another."""
@@ -37,7 +37,7 @@ def disagreement(place: Place, found: Sequence[Place], language: Language) -> st
         texts = [hours_text(one, language) for one in (place, other)]
         values = {"map": maps[0], "other": maps[1], "hours": texts[0], "others": texts[1]}
         told.append(say("map.differ.hours", language, **values))
-    closed = [bool(CLOSED.search(one["name"])) for one in (place, other)]
+    closed = [bool(told_closed(one["name"])) for one in (place, other)]
     if closed[0] != closed[1]:
         told.append(say("map.differ.closed", language, map=maps[closed[1]]))
     if not told:
@@ -54,7 +54,14 @@ def plain_name(name: str) -> str:
 
 def bare_name(place: Place) -> str:
     """Return a name without what a map writes behind that of a closed place."""
-    return CLOSED.sub("", place["name"])
+    name, _ = parted_brackets(place["name"])
+    return name if told_closed(place["name"]) else place["name"]
+
+
+def told_closed(name: str) -> str:
+    """Return the word by which a name says that its place is closed; empty where it says none."""
+    word = parted_brackets(name)[1]
+    return word if word in _CLOSED else ""
 
 
 def _same(place: Place, found: Sequence[Place]) -> Place | None:

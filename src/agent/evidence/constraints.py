@@ -9,7 +9,7 @@ from datetime import date, datetime
 from operator import itemgetter
 from typing import Any, cast, get_args
 
-from agent.core.strings import letters_of, without_accents
+from agent.core.strings import letters_of, split_at, without_accents
 from agent.evidence.feasts import is_public_holiday, open_on_feast
 from agent.evidence.geo import distance_text
 from agent.evidence.hours import DAY_MINUTES, EVERY_DAY, Hours, Opening, hours_of
@@ -41,7 +41,7 @@ from agent.texts import Language, in_script, say
 
 _MAX_COST, _MAX_METRES = 1e6, 50_000
 _MOST_PEOPLE, _BEST_RATING = 500, 5
-_CLOCK = re.compile(r"([01]?\d|2[0-4])[:：.]([0-5]\d)")
+_HOURS, _MINUTES = 24, 60
 _SUITS = get_args(Suits)
 _MOST_OTHER, _LONGEST_DEMAND = 4, 60
 
@@ -106,8 +106,12 @@ def as_list(value: object) -> list[Any]:
 
 def valid_clock(value: object) -> str:
     """Return a time as `HH:MM`; empty where it is none."""
-    match = _CLOCK.fullmatch(str(value or "").strip())
-    return f"{int(match[1]):02}:{match[2]}" if match else ""
+    parts = split_at(str(value or "").strip(), ":：.")
+    if len(parts) != 2 or not all(map(str.isdecimal, parts)) or [*map(len, parts)] > [2, 2]:
+        return ""
+    hour, minute = map(int, parts)
+    is_clock = hour <= _HOURS and minute < _MINUTES and len(parts[1]) == 2
+    return f"{hour:02}:{minute:02}" if is_clock else ""
 
 
 def _number(value: object, high: float) -> float | None:

@@ -7,13 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import cast
 
-from agent.core.strings import has_han
+from agent.core.strings import has_han, parted_brackets
 from agent.evidence.language import fold
 from agent.evidence.references import strip_references
 from agent.evidence.types import Outing, Place
 
-# It begins where a run of blanks does: one that no bracket follows is not looked through again.
-_BRANCH = re.compile(r"(?<!\s)\s*[(\[【][^()\[\]【】]*[)\]】]\s*$")
 _LINK = re.compile(r"\]\([^()\s]*\)")
 _ITEM = re.compile(r"\s{0,12}(?:[-*+•|]\s|(?:\*\*)?\d{1,3}[.)、])")
 _NUMBERED_ITEM = re.compile(r"\s{0,3}(?:\*\*)?(\d{1,3})[.)、]")
@@ -61,7 +59,7 @@ def mentioned(places: Sequence[Place], text: str) -> dict[str, int]:
         for other in (place.get("name_en"), *place.get("other_names", [])):
             if other and (plain := _plain_name(other)):
                 full[plain].append(place["id"])
-        base = _plain_name(_BRANCH.sub("", unicodedata.normalize("NFKC", place["name"])))
+        base = _plain_name(parted_brackets(unicodedata.normalize("NFKC", place["name"]))[0])
         if base and base != name:
             short[base].append(place["id"])
     positions: dict[str, int] = {}

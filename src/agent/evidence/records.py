@@ -10,6 +10,7 @@ from datetime import date, datetime
 from importlib.resources import files
 from typing import Any
 
+from agent.core.strings import parted_brackets
 from agent.evidence.figures import Figure, figures
 from agent.evidence.geo import distance_text, duration_text
 from agent.evidence.language import fold
@@ -36,7 +37,6 @@ _IN_LANGUAGES: dict[str, dict[str, str]] = json.loads(
     files(__package__).joinpath("reader_words.json").read_text(encoding="utf-8")
 )
 """English words of records in other languages, as far as they are known."""
-_ABOUT = re.compile(r"(.{1,80}?)(?: \((.{1,200})\))?")
 _HOURS = [(re.compile(pattern), words) for pattern, words in _WORDS["hours"]]
 _NUMBER = "[一二三四五六日天]"
 _WEEKDAYS = re.compile(
@@ -52,7 +52,6 @@ _ENGLISH_WORDS = {
 }
 _ENGLISH_WORD = re.compile(rf"\b(?:{'|'.join(_ENGLISH_WORDS)})\b")
 _WORD_END = re.compile(r"(?<=[a-z])(?=\d)")
-_WIND = re.compile(r"(\S+)风(?: (\S+) 级)?")
 _MAIN_STEPS = 3
 HOME_MAP = "amap"
 """Whose ends of ways are shown where there is no record of a place."""
@@ -63,14 +62,12 @@ def kind_text(place: Place, language: Language) -> str:
     kind = place["category"] or ""
     if is_chinese(language):
         return in_script(kind, language)
-    parts = _ABOUT.fullmatch(_KINDS.get(kind, kind))
-    if parts is None:
-        return kind
-    inside = filter(None, (parts[2] or "").split(", "))
+    name, inside = parted_brackets(_KINDS.get(kind, kind))
+    parts = filter(None, inside.split(", "))
     # A tag's own word says nothing in another language; what a place is has to be said.
-    told = (_of_reader(part, language) for part in inside if language == "en" or _is_told(part))
+    told = (_of_reader(part, language) for part in parts if language == "en" or _is_told(part))
     about = ", ".join(told)
-    return _of_reader(parts[1], language) + (f" ({about})" if about else "")
+    return _of_reader(name, language) + (f" ({about})" if about else "")
 
 
 def _is_told(word: str) -> bool:
@@ -391,12 +388,13 @@ def _skies(day: WeatherDay, language: Language) -> str:
 
 
 def _wind(wind: str, language: Language) -> str:
-    parts = _WIND.fullmatch(wind)
-    if is_chinese(language) or parts is None:
+    name, sign, force = wind.partition("风")
+    if is_chinese(language) or not sign:
         return in_script(wind, language)
-    direction = _of_reader(_WORDS["wind"].get(parts[1], parts[1]), language)
-    key = "records.wind_force" if parts[2] else "records.wind"
-    return say(key, language, direction=direction, force=parts[2] or "")
+    direction = _of_reader(_WORDS["wind"].get(name, name), language)
+    force = force.removesuffix("级").strip()
+    key = "records.wind_force" if force else "records.wind"
+    return say(key, language, direction=direction, force=force)
 
 
 def with_weekday(day: str, language: Language) -> str:

@@ -2,12 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from agent.core.patterns import Linear
-from agent.core.strings import has_han
+from agent.core.strings import has_han, parted_brackets
 from agent.evidence.language import fold, words
 from agent.evidence.types import Anchor, Distance, MapTask, Place, Route, Source
 
-_BEHIND = Linear(r"(.+?)\s*[(（]([^()（）]+)[)）]")
 BETWEEN_STOPS = " → "
 """Between the further stops of a way, as its destination names them."""
 
@@ -24,10 +22,10 @@ def with_said(task: MapTask, asked: str) -> MapTask:
     folded = fold(asked)
 
     def bare(name: str) -> str:
-        match = _BEHIND.fullmatch(name)
-        if match is None:
+        own, word = parted_brackets(name)
+        if not (own and word.strip()):
             return name
-        own, word = match[1], match[2].strip()
+        word = word.strip()
         # 寛窄巷子 is 宽窄巷子 and 東京駅 is 东京站; a branch has a part of its name in brackets.
         is_alike = not words(own).isdisjoint(words(word))
         is_other = fold(word) in folded and fold(own) not in folded

@@ -23,9 +23,7 @@ _STEP = re.compile(
     rf"(?:[向往]正?(?P<direction>{_TOWARDS})方?向?)?"
     rf"(?P<verb>{'|'.join(_VERBS)})(?P<number>[\d.]+)(?P<unit>公里|千米|米)[,，]?(?P<turn>.*)"
 )
-_ON_FOOT = re.compile(r"(?:行走|行驶|骑行|步行)$")
-_INTO = re.compile(r"(?P<turn>.+?)进入(?P<road>.+)")
-_IS_ENGLISH = re.compile(r"[A-Za-z]+ ")
+_GOES_ON = ("行走", "行驶", "骑行", "步行")
 _LONGEST = 60
 """Characters of a step in the map's own words."""
 _LONGEST_STEP = 200
@@ -39,7 +37,8 @@ def step_text(instruction: str, language: Language) -> str:
     words = " ".join(instruction.split())
     if is_chinese(language):
         return words[:_LONGEST]
-    if not has_han(words) or _IS_ENGLISH.match(words):
+    first, blank, _ = words.partition(" ")
+    if not has_han(words) or (blank and first.isascii() and first.isalpha()):
         return words
     if english := in_english(words):
         return english
@@ -67,13 +66,13 @@ def in_english(words: str) -> str:
 
 def _turn(words: str) -> str:
     """Return what is done at the end of a step; empty where it is not known."""
-    plain = _ON_FOOT.sub("", words) if words not in _TURNS else words
+    plain = words
+    if words not in _TURNS and words.endswith(_GOES_ON):
+        plain = words[: -len(_GOES_ON[0])]
     if plain in _TURNS:
         return _TURNS[plain]
-    into = _INTO.fullmatch(plain)
-    if into and into["turn"] in _TURNS:
-        return f"{_TURNS[into['turn']]} into {into['road']}"
-    return ""
+    turn, _, road = plain.partition("进入")
+    return f"{_TURNS[turn]} into {road}" if road and turn in _TURNS else ""
 
 
 def legs_text(steps: Sequence[RouteStep], language: Language) -> str:

@@ -24,6 +24,7 @@ from agent.core.errors import (
 )
 from agent.core.outside import parse_json
 from agent.core.proxies import proxy_environment
+from agent.core.strings import parted_brackets
 from agent.evidence.queries import clean_text
 from agent.search.akshare_worker import NAMES, TABLES, find_company
 from agent.search.documents import (
@@ -51,7 +52,7 @@ _STATEMENTS: Mapping[str, tuple[str, str, str]] = {
     INDICATOR: ("财务指标", "日期", "https://money.finance.sina.com.cn/corp/go.php/vFD_FinancialGuideLine/stockid/{code}/displaytype/4.phtml"),
 }  # fmt: skip
 _NUMBER = re.compile(r"(-?\d[\d,]*(?:\.\d+)?)\s*(万亿|亿|万|%)?")
-_UNIT_IN_NAME = re.compile(r"[(（](元|万元|亿元|%|次|天|倍|元/股)[)）]\s*$")
+_UNITS_IN_NAMES = ("元", "万元", "亿元", "%", "次", "天", "倍", "元/股")
 _PER_SHARE = "每股"
 _INDICATORS = ("每股收益", "净资产收益率", "销售毛利率", "销售净利率", "资产负债率", "增长率")
 """Of the indicators, of which there are eighty."""
@@ -102,11 +103,12 @@ def _figure(column: str, value: Any, period: str, url: str) -> FiledFigure | Non
     match = _NUMBER.fullmatch(str(value).strip())
     if match is None:
         return None
-    named = _UNIT_IN_NAME.search(column)
-    unit = _unit(column, match[2], named[1] if named else None)
+    bare, named = parted_brackets(column)
+    bare, named = (bare, named) if named in _UNITS_IN_NAMES else (column, "")
+    unit = _unit(column, match[2], named or None)
     if unit is None:
         return None
-    name = plain_line(column[: named.start()] if named else column, 60)
+    name = plain_line(bare, 60)
     return FiledFigure(name=name, value=match[1], unit=unit, period=period, url=url)
 
 

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 from agent.core.outside import finite, objects, whole_or_none
 from agent.core.patterns import PIECE, Linear
 from agent.core.strings import without_open_bracket
-from agent.evidence.agreement import CLOSED
+from agent.evidence.agreement import told_closed
 from agent.evidence.geo import distance_m, parse_lnglat
 from agent.evidence.records import ride_text
 from agent.evidence.types import (
@@ -383,7 +383,7 @@ class AmapReader:
         location, name = location_of(detail.get("location")), text_or_none(detail.get("name"))
         if location is None or name is None:
             return None
-        closed = CLOSED.search(name)
+        closed = told_closed(name)
         if closed and self.records.result.intent in ("nearby", "area"):
             return None
         poi = text_or_none(detail.get("id"))
@@ -403,7 +403,7 @@ class AmapReader:
             rating=rating_of(detail),
             cost=_cost_of(detail),
             # Its hours are those of before.
-            open_time=closed[1] if closed else text_or_none(opening),
+            open_time=closed or text_or_none(opening),
             photo=photo_of(detail),
         )
         if english := english_name(detail):

@@ -19,6 +19,7 @@ from typing import Any
 from agent.core.patterns import Linear
 from agent.core.strings import letters_of
 from agent.evidence.language import words
+from agent.evidence.references import CITATION
 from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from agent.sample.model.text import block, ids_shown, numbered_in_block, task_of
 from agent.sample.records import DATA
@@ -27,7 +28,6 @@ from agent.texts import detect_language
 FOLDER = DATA / "recordings"
 REPORTS = frozenset({"answer", "deep_report", "dossier", "team_verifier"})
 """The tasks whose reply is what the person reads."""
-_CITED = Linear(r"\[(\d+)\]")
 _NAME = Linear(r"\{\{([^{}]+)\}\}")
 _DAY = Linear(r"\{\{day\+(\d+)\}\}")
 _TODAY = Linear(r"\d{4}-\d\d-\d\d")
@@ -152,9 +152,9 @@ def _rulings(rows: list[Recording], turn: ModelTurn) -> Iterator[dict[str, Any]]
     judged = [each for row in rows for each in _dated(row.reply, turn)["rulings"]]
     own = {letters_of(text): rest for text, *rest in judged}
     for number, statement in numbered_in_block(turn.user, "statements"):
-        if ruling := own.get(letters_of(_CITED.sub("", statement))):
+        if ruling := own.get(letters_of(CITATION.sub("", statement))):
             verdict, *calc = ruling
-            cited = [match[1] for match in _CITED.finditer(statement)] or [""]
+            cited = [match[1] for match in CITATION.finditer(statement)] or [""]
             nearest = (_nearest(statement, name, passages) for name in cited if verdict != "o")
             names = list(dict.fromkeys(filter(None, nearest)))
             told = {"r": " ".join([number, verdict, *names])}
