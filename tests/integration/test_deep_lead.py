@@ -327,7 +327,7 @@ async def test_a_shown_line_of_a_calculation_comes_with_the_lines_that_it_rests_
 
 async def test_a_sum_that_the_report_works_out_itself_is_not_shown_again_below_it() -> None:
     program = "print(f'两次：417 × 3 = {417 * 3} 元')\nprint(f'六次：417 × 6 = {417 * 6} 元')"
-    text = "# 报告\n\n电芯成本有人测过[^{page}]。417 × 3 = 1,251 元，六次 2502 元{mark}。"
+    text = "# 报告\n\n电芯成本有人测过[^{page}]。417 × 3 = 1,251 元，六次 2,502 元{mark}。"
 
     def writes(turn: ModelTurn) -> ModelReply:
         name = re.search(r"\[\^(?!c0)(\w+-\w+)\]", turn.user)
@@ -343,7 +343,7 @@ async def test_a_sum_that_the_report_works_out_itself_is_not_shown_again_below_i
         )
         async with deep_laboratory(llm, web=Web(long_page)) as lab:
             shown[mark] = str(answer_of(await research(lab)).text)
-    block = "- 六次：417 × 6 = 2502 元"
+    block = "- 六次：417 × 6 = 2,502 元"
     assert f"**[2]\n\n{block}" in shown["[^c0-0]"]
     assert f"2. 两次{say('punctuation.comma', 'zh')}六次 — 计算" in shown["[^c0-0]"]
     assert f"**\n\n{block}" in shown[""], "what the text tells is shown, marked or not"

@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Container, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any, cast
 
 from langchain_core.messages import BaseMessage
@@ -29,7 +28,6 @@ from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.rounds import WriterBrief, with_revision, write_in_rounds
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.steering import new_wishes, wish_lines, wished, with_wishes
-from agent.assistants.common.tool_results import rounded
 from agent.assistants.common.toolbox import is_calculation
 from agent.assistants.common.turn import context_limit, own_limit, room_of
 from agent.assistants.common.whole_documents import (
@@ -40,6 +38,7 @@ from agent.assistants.common.whole_documents import (
 )
 from agent.assistants.common.workspace import Item, Workspace, choose
 from agent.assistants.common.writer import MessageParts, refuse_if_all_failed, write_message
+from agent.assistants.deep_research.calculated import UsedSums
 from agent.assistants.deep_research.compress_topic import Compression, topic_element
 from agent.assistants.deep_research.notes import shown_notes
 from agent.assistants.deep_research.state import (
@@ -58,8 +57,6 @@ from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import cited_ids, inert
 from agent.evidence.claims.passages import Passage
 from agent.evidence.claims.statements import LINKED, statements
-from agent.evidence.claims.sums import results_in, right_results
-from agent.evidence.figures import figures
 from agent.evidence.geo import distance_m
 from agent.evidence.types import Gap, Leg, Place
 from agent.prompts import Raw, element, fence, task_prompt
@@ -73,7 +70,7 @@ ASSISTANT = "deep_research"
 _COUNTS = ("thoughts", "refused_calls", "invented_urls", "forced_archives", "unknown_notes",
            "pages_opened")  # fmt: skip
 _MEASURED, _NEAREST, _LEAST_MEASURED = 12, 3, 2
-_MAX_TITLE, _TELLING = 80, 100
+_MAX_TITLE = 80
 _MATERIAL = 60_000
 """Tokens of passages that the writer is shown at most."""
 _THOUGHTS = 3000
@@ -199,43 +196,21 @@ class _Report:
         return [*self.draft.record_sections(is_report=True), self._calculations(), read]
 
     def _calculations(self) -> str:
-        """Return the lines of calculations whose results the text tells, without its own sums.
+        """Return the lines of calculations that the text uses, below the marks of those it cites.
 
-        With the lines that these rest on. What else a program gave and the revised text no longer
-        says would contradict it.
+        A line of a mark alone below a block reads like a stray one.
         """
-        used = {source["id"] for source in self.draft.citer.used}
-        said = statements(self.draft.body, LINKED)
-        worked = {figure.value for one in said for figure in right_results(one.plain)}
-        told = {figure.value for one in said for figure in figures(one.plain)}
-        marks, blocks, terms = "", list[str](), set[Decimal]()
-        programs = [*filter(is_calculation, self.state.get("sources_gathered", []))]
-        # What a line rests on was worked out before it.
-        for source in reversed(programs):
-            lines = rounded(source["quotes"][0]).strip().splitlines()
-            is_cited, kept = source["id"] in used, list[str]()
-            for line in reversed(lines) if len(lines) > 1 else ():
-                is_told = self._is_told(line, told, worked, cited=is_cited)
-                if is_told or self._is_told(line, terms, worked, cited=False):
-                    kept.insert(0, line)
-                    terms |= {figure.value for figure in figures(line)}
-            if kept:
-                # A line of a mark alone below a block reads like a stray one.
-                marks = f"[^{source['id']}]" * is_cited + marks
-                shown = [f"- {inert(line)}".replace("*", "\\*") for line in kept]
-                blocks.insert(0, "\n".join(shown))
+        used = {source["id"]: f"[{source.get('number')}]" for source in self.draft.citer.used}
+        sums = UsedSums(self.draft.body, statements(self.draft.body, LINKED), used)
+        chosen = sums.lines([*filter(is_calculation, self.state.get("sources_gathered", []))])
+        marks = "".join(f"[^{name}]" for name in chosen if name in used)
+        blocks = [
+            "\n".join(f"- {inert(line)}".replace("*", "\\*") for line in lines)
+            for lines in chosen.values()
+        ]
         head = f"**{say('deep_research.calculated', self.draft.language)}**{marks}"
         whole = "\n\n".join([head, *blocks]) if blocks else ""
         return self.draft.by_code(self.draft.cited(whole))
-
-    @staticmethod
-    def _is_told(line: str, told: set[Decimal], worked: set[Decimal], *, cited: bool) -> bool:
-        results = {figure.value for figure in right_results(line)}
-        if results and results <= worked:
-            return False
-        behind = results_in(line)
-        shown = {f.value for f in figures(line) if not behind or f.text in behind}
-        return any(value in told and (cited or value >= _TELLING) for value in shown)
 
     async def body(self) -> AsyncIterator[str]:
         if not self.has_evidence:

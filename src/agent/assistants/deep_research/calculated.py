@@ -1,0 +1,84 @@
+"""Choose what of a run's calculations stands below a report: the sums that its text uses."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+
+from agent.assistants.common.tool_results import rounded
+from agent.evidence.claims.formulas import grouped_as
+from agent.evidence.claims.statements import Statement
+from agent.evidence.claims.sums import results_in, right_results
+from agent.evidence.figures import Figure, figures, same
+from agent.evidence.types import Source
+
+_TELLING = 100
+"""From here on a number is hardly another's by chance, though its sentence cites no sum."""
+
+
+@dataclass(frozen=True)
+class UsedSums:
+    """Tell which lines that programs have printed a text uses, and write them as it does.
+
+    `marks` are the citations of programs by their ids.
+    """
+
+    body: str
+    said: Sequence[Statement]
+    marks: Mapping[str, str]
+    _terms: set[Decimal] = field(default_factory=set)
+    """What the lines that are shown are made of."""
+
+    def lines(self, programs: Sequence[Source]) -> dict[str, list[str]]:
+        """Return the lines of each program that the text uses, and what these rest on, by its id.
+
+        What the text works out itself is not told again, and a sum but once. What else a program
+        gave and the revised text no longer says would contradict it.
+        """
+        chosen: dict[str, list[str]] = {}
+        # What a line rests on was worked out before it.
+        for source in reversed(programs):
+            lines = rounded(source["quotes"][0]).strip().splitlines()
+            for line in reversed(lines) if len(lines) > 1 else ():
+                if told := self._as_told(line, self.marks.get(source["id"], "")):
+                    chosen.setdefault(source["id"], []).insert(0, told)
+        shown, once = set[str](), dict[str, list[str]]()
+        for name, lines in reversed(chosen.items()):
+            for line in lines:
+                formula = line.replace("：", ":").rpartition(":")[2].strip()
+                if formula not in shown:
+                    once.setdefault(name, []).append(line)
+                shown.add(formula)
+        return once
+
+    def _as_told(self, line: str, mark: str) -> str:
+        """Return a line as the text tells its figures; empty where it uses none of them."""
+        results = right_results(line)
+        worked = {figure.value for one in self.said for figure in right_results(one.plain)}
+        if results and {figure.value for figure in results} <= worked:
+            return ""
+        behind = results_in(line)
+        shown = [f for f in figures(line) if not behind or f.text in behind]
+        pairs = [(own, said) for own in shown if (said := self._said(own, mark))]
+        rests = any(own.value in self._terms and own.value >= _TELLING for own in shown)
+        if not (pairs or rests):
+            return ""
+        self._terms.update(f.value for f in figures(line) if f.text not in behind)
+        for own, said in reversed(pairs):
+            words = said.text if own.value == said.value else f"−{said.text}"
+            if own.factor == said.factor and abs(own.value) == said.value and said.kind == own.kind:
+                line = line[: own.start] + words + line[own.end :]
+        return grouped_as(line, self.body)
+
+    def _said(self, own: Figure, mark: str) -> Figure | None:
+        """Return the figure of the text that tells a result: in its unit, as less or as more."""
+        for one in self.said:
+            for figure in figures(one.plain):
+                is_of_it = abs(own.value) >= _TELLING and own.kind in (None, "", figure.kind)
+                is_certain = mark in one.cited or is_of_it
+                if is_certain and figure.telling and same(_unsigned(figure), _unsigned(own)):
+                    return figure
+        return None
+
+
+def _unsigned(figure: Figure) -> Figure:
+    return replace(figure, value=abs(figure.value))

@@ -1,0 +1,65 @@
+"""Which sums of a run's programs stand below a report, and how they are written."""
+
+from agent.assistants.deep_research.calculated import UsedSums
+from agent.evidence.claims.statements import LINKED, statements
+from agent.evidence.types import Source
+
+
+def program(*lines: str, name: str = "c0-0") -> Source:
+    return Source(
+        id=name, kind="document", title="sums", url="", provider="calculation",
+        quotes=["\n".join(lines)],
+    )  # fmt: skip
+
+
+def told(body: str, *lines: str) -> list[str]:
+    """The lines below a text that cites the program as 1."""
+    sums = UsedSums(body, statements(body, LINKED), {"c0-0": "[1]"})
+    return sums.lines([program(*lines)]).get("c0-0", [])
+
+
+OTHER = "别的: 1 + 1 = 2"
+
+
+def test_a_sum_is_told_in_the_text_s_currency_alone() -> None:
+    lines = "Scotland net: 14000 - 9000 = 5000 GBP", "Germany: 35000 - 30000 = 5000 EUR"
+    assert told("An expensive house pays €5,000 itself.[1]", *lines) == [
+        "Germany: 35,000 - 30,000 = €5,000"
+    ]
+
+
+def test_a_difference_is_told_as_less_or_as_more() -> None:
+    body = "It costs €1,053 less than gas.[1] Electricity is £317 dearer.[1]"
+    lines = "France: 1324 - 2377 = -1053 EUR", "UK: 1684 - 1367 = 317 GBP"
+    assert told(body, *lines) == ["France: 1,324 - 2,377 = −€1,053", "UK: 1,684 - 1,367 = £317"]
+
+
+def test_a_sum_is_told_in_hundredths_of_its_unit() -> None:
+    body = "| | Germany | UK |\n|---|---|---|\n| Turns at | 28.9 ct[1] | 20.0p[1] |"
+    lines = (
+        "Germany: 0.0829 x 2.93 / 0.84 = 0.2892 EUR", "UK: 0.0574 x 2.93 / 0.84 = 0.2002 GBP",
+        "France: 0.09983 x 2.93 / 0.84 = 0.3482 EUR",
+    )  # fmt: skip
+    assert told(body, *lines) == [
+        "Germany: 0.0829 × 2.93 / 0.84 = 0.2892 EUR",
+        "UK: 0.0574 × 2.93 / 0.84 = 0.2002 GBP",
+    ]
+
+
+def test_a_sum_that_two_lines_have_is_told_once() -> None:
+    lines = "gas: 20000 / 0.84 x 0.0829 = 1974 EUR", "the same: 20000 / 0.84 x 0.0829 = 1974 EUR"
+    assert told("Gas costs €1,974 a year.[1]", *lines) == ["gas: 20,000 / 0.84 × 0.0829 = €1,974"]
+
+
+def test_a_small_result_is_told_only_where_the_calculation_is_cited() -> None:
+    lines = "ratio: 0.2467 / 0.0574 = 4.30", OTHER
+    assert told("The ratio is 4.30.[1]", *lines) == ["ratio: 0.2467 / 0.0574 = 4.30"]
+    assert told("The ratio is 4.30.[2](https://a.example)", *lines) == []
+
+
+def test_what_a_sum_rests_on_stands_before_it() -> None:
+    lines = "year: 417 * 3 = 1251 元", OTHER, "two years: 1251 * 2 = 2502 元"
+    assert told("两年 2,502 元。[1]", *lines) == [
+        "year: 417 * 3 = 1,251 元",
+        "two years: 1,251 * 2 = 2,502 元",
+    ]
