@@ -21,7 +21,7 @@ from agent.mcp.records import CALLS_FOR_TOOLS, MapOptions, MapResult
 from agent.sample.model.request import FunctionCall, Model, ModelReply, ModelTurn
 from agent.sample.model.text import block, task_of
 from agent.state import Turn
-from agent.texts import say
+from agent.texts import Language, say
 from tests.integration.test_question_kept import Spoken, nearby, plan
 from tests.integration.test_second_map_server import STATION, World, both_maps, osm_world
 from tests.support.lab import ZH, Lab, answer_of, laboratory, told
@@ -55,6 +55,26 @@ async def test_all_three_keywords_are_searched_and_said_to_be(lab: MapLab) -> No
     assert {"咖啡", "书店"} <= {
         word[:2] for place in map_result.places for word in place["keywords"]
     }
+
+
+@pytest.mark.parametrize(
+    ("query", "language", "told"),
+    [
+        ("climbing gyms", "en", ["bookstore", "climbing gyms"]),
+        ("王府井 攀岩", "en", ["bookstore", "攀岩馆"]),
+        ("climbing gyms", "zh", ["书店", "攀岩馆"]),
+    ],
+)
+async def test_a_search_is_told_in_words_that_its_reader_has(
+    lab: MapLab, query: str, language: Language, told: list[str]
+) -> None:
+    calls = list[str]()
+    task: MapTask = {"intent": "nearby", "place": "王府井", "city": "北京",
+                     "keywords": ["书店", "攀岩馆"]}  # fmt: skip
+    options = MapOptions(prefix="a0", language=language)
+    await lab.maps.map_result(task, query, options=options, meter=meter(), on_call=calls.append)
+    searches = [call.partition(" ")[2] for call in calls if call.startswith("maps_around_search")]
+    assert list(dict.fromkeys(searches)) == told
 
 
 @pytest.mark.parametrize("place", ["市中心", "北京市中心", "Beijing city center"])

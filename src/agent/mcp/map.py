@@ -13,6 +13,7 @@ from agent.core.calls import Calls, Policy
 from agent.core.concurrency import BoundedCache, SingleFlight
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError, ProviderRefused
 from agent.core.redaction import scrub
+from agent.core.strings import has_han
 from agent.evidence.agreement import bare_name, disagreement
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.maps import way_wishes
@@ -37,7 +38,7 @@ from agent.mcp.servers import SERVERS, TellStep, map_names
 from agent.mcp.session import SessionLimits, SupervisedSession
 from agent.mcp.tools import BranchTools, branch_tools, subject_of
 from agent.settings import Settings
-from agent.texts import Language, is_chinese
+from agent.texts import Language, is_chinese, reads_han
 
 if TYPE_CHECKING:
     from mcp.types import CallToolResult
@@ -179,7 +180,7 @@ class MapClient:
         """Fetch in code what the task needs; failures are gaps."""
         result = MapResult(intent=task["intent"], provider=self.provider)
         records = self._records(result, options, query)
-        call = self._calling(meter, on_call, options.language)
+        call = self._calling(meter, on_call, options.language, query)
         await self.server.prefetch(task, query, records, call).run()
         return result
 
@@ -199,7 +200,7 @@ class MapClient:
         and what of the wishes is not met is told as it is then.
         """
         records = self._records(result, options, query)
-        call = self._calling(meter, on_call, options.language)
+        call = self._calling(meter, on_call, options.language, query)
         missing = options.details + options.more - len(result.places)
         prefetch = self.server.prefetch(task, query, records, call)
         await prefetch.more(min(missing, call.left()))
@@ -210,7 +211,7 @@ class MapClient:
     ) -> BranchTools:
         """Return the tools a model may call; raise ProviderError if the server cannot be had."""
         records = self._records(result, options, query)
-        call = self._calling(meter, on_call, options.language)
+        call = self._calling(meter, on_call, options.language, query)
         return await branch_tools(self.session, records, query, call)
 
     def ways(self, meter: Meter, on_call: OnCall) -> tuple[Ways, BranchCalls] | None:
@@ -248,10 +249,15 @@ class MapClient:
         cities = limiting_cities(query) if self.server.crs == "GCJ-02" else []
         return MapRecords(result, options, presentation=presentation, cities=cities, now=self._now)
 
-    def _calling(self, meter: Meter, on_call: OnCall, language: Language = "zh") -> BranchCalls:
+    def _calling(
+        self, meter: Meter, on_call: OnCall, language: Language = "zh", query: str = ""
+    ) -> BranchCalls:
         async def call(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
             subject = subject_of(arguments)
             subject = subject_in_english(subject) if not is_chinese(language) else subject
+            # What it searches for by a word that its reader has not is told as the query says it.
+            if not reads_han(language) and has_han(subject) and arguments.get("keywords"):
+                subject = subject if has_han(query) else query
             on_call(f"{tool} {subject}"[:120].strip())
             if self.server.crs != "GCJ-02":
                 # The borders of zones, which each record needs, are loaded off the loop.
