@@ -340,7 +340,9 @@ def test_a_citation_that_code_writes_stands_as_those_of_the_text_do() -> None:
 
 
 def test_what_was_left_out_is_named_also_where_all_of_it_was_at_fault() -> None:
-    found = statements("广场安检会没收打火机。 Rent is 7 euros here.", MARKED)
-    spans = [("广场安检会没收打火机",), ("Rent is", "here")]
+    """Half a sentence (销毁前还须…) told nothing, and sounded as if a duty had been hidden."""
+    text = "广场安检会没收打火机。 Rent is 7 euros here. 销毁前还须告知保险公司。"
+    found = statements(text, MARKED)
+    spans = [("广场安检会没收打火机",), ("Rent is", "here"), ("告知保险公司",)]
     gone = [Outcome("missing", each, revised="") for each in spans]
     assert left_out_for_want(found, gone) == ["广场安检会没收打火机"]

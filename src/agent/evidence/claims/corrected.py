@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
-from agent.core.strings import cut_at_break, is_table_rule, json_bytes, letters_of
+from agent.core.strings import is_table_rule, json_bytes, letters_of
 from agent.evidence.citations import NOT_FOUND
 from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence, Passage
@@ -523,17 +523,18 @@ def left_out_for_want(
 
 
 def _subject(statement: Statement, outcome: Outcome) -> str:
-    """Return what a statement is about in a few words, without those that nothing bears."""
+    """Return what a statement is about: its row's or item's name, else itself, if it is short.
+
+    Nothing where some of its words would have to go: half a sentence says nothing, or another thing.
+    """
     if name := statement.row or item_name(statement):
         return name
-    plain = statement.plain
-    accused = [span for span in outcome.spans if letters_of(span) != letters_of(plain)]
-    for words in (*accused, *(figure.text for figure in figures(plain))):
-        plain = plain.replace(words, "…")
-    return cut_at_break(plain.rstrip(".。 "), _MOST_SUBJECT) if letters_of(plain) else ""
+    plain = statement.plain.rstrip(".。 ")
+    is_half = any(letters_of(span) != letters_of(plain) for span in outcome.spans)
+    return "" if is_half or figures(plain) or len(plain) > _MOST_SUBJECT else plain
 
 
-_MOST_SUBJECT = 48
+_MOST_SUBJECT = 80
 
 
 def kind_of(outcome: Outcome) -> str:
