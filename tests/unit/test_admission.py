@@ -9,6 +9,7 @@ from agent.assistants.common.conversation import MAX_QUESTION
 from agent.assistants.plan_execute.state import PlanConfiguration
 from agent.configuration import Configuration
 from agent.core.errors import InputError
+from agent.core.redaction import is_secret
 from agent.server.auth.admission import (
     LONGEST_DELAY,
     MAX_DEPTH,
@@ -18,7 +19,6 @@ from agent.server.auth.admission import (
     characters_in,
     check_run,
     check_settings,
-    is_secret,
 )
 
 

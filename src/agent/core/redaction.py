@@ -10,6 +10,11 @@ from urllib.parse import quote, quote_plus
 
 HIDDEN = "[hidden]"
 _KEY_IN_URL = re.compile(r"(?i)\b((?:api_?key|key|ak|access_token|token)=)[^&\s\"'<>]{6,}")
+_SECRET = re.compile(
+    r"(^|_)(api_?keys?|keys?|token|secrets?|pass(word|wd|phrase)s?|credentials?|authorization"
+    r"|cookies?|bearer)$"
+)
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
 _secrets: set[str] = set()
 _lock = threading.Lock()
 
@@ -28,6 +33,11 @@ def scrub(text: str) -> str:
         if secret in text:
             text = text.replace(secret, HIDDEN)
     return _KEY_IN_URL.sub(rf"\1{HIDDEN}", text)
+
+
+def is_secret(name: str) -> bool:
+    """Return whether a value of this name is probably a key: `apiKey`, `x-api-key`, `PASSWORD`."""
+    return bool(_SECRET.search(_HUMP.sub("_", name).lower()))
 
 
 class ScrubbingFilter(logging.Filter):

@@ -149,8 +149,6 @@ def _spans(line: str) -> Iterator[tuple[int, int]]:
     yield from _pieces(line, begin, len(line))
 
 
-_UNIT = re.compile(r"(?:\d\s?[mghl]|°\s?[CF])\Z")
-_CAPITAL = re.compile(r"\s+[A-Z]")
 _OMITS = tuple(" \t([{（「『")
 """Before dots that stand for words left out: SELECT … FROM, f(…)."""
 
@@ -178,9 +176,18 @@ def _goes_on(before: str, line: str, stop: re.Match[str]) -> bool:
         return True
     if stop[0][0] != ".":
         return False
-    ends_unit = _UNIT.search(before) and _CAPITAL.match(line, stop.end())
+    goes_up = line[stop.end() :][:1].isspace() and "A" <= behind[:1] <= "Z"
+    ends_unit = goes_up and _is_unit(before)
     is_counted = _ORDINAL.search(before) and _COUNTED.match(behind)
     return bool(is_counted or (_SHORTENED.search(before) and not ends_unit))
+
+
+def _is_unit(text: str) -> bool:
+    """Return whether a text ends with a number and a unit of one letter: 5 m, 20 °C."""
+    sign, number = text[-1:], text[:-1].rstrip()[-1:]
+    return (sign in ("m", "g", "h", "l") and number.isdigit()) or (
+        sign in ("C", "F") and number == "°"
+    )
 
 
 def _pieces(line: str, begin: int, end: int) -> Iterator[tuple[int, int]]:

@@ -9,12 +9,12 @@ from typing import cast
 
 from agent.core.strings import has_han, parted_brackets
 from agent.evidence.language import fold
-from agent.evidence.references import strip_references
+from agent.evidence.references import LINK_TARGET, strip_references
 from agent.evidence.types import Outing, Place
 
-_LINK = re.compile(r"\]\([^()\s]*\)")
-_ITEM = re.compile(r"\s{0,12}(?:[-*+•|]\s|(?:\*\*)?\d{1,3}[.)、])")
-_NUMBERED_ITEM = re.compile(r"\s{0,3}(?:\*\*)?(\d{1,3})[.)、]")
+_ITEM = re.compile(r"(\s{0,12})(?:[-*+•|]\s|(?:\*\*)?(\d{1,3})[.)、])")
+_OUTER = 3
+"""Blanks before an item that is not in another."""
 _MASK = "\x00"
 ORIGIN = re.compile(
     r"(?:距离?|离)[^\d，。；,;|]{1,30}?(?=约|\d)|[·|]\s*[^\d·|]{1,30}?\s(?=\d[\d.]*\s?k?m\b)"
@@ -50,7 +50,7 @@ def mentioned(places: Sequence[Place], text: str) -> dict[str, int]:
     not inside a longer place name, and a name of two characters only if it stands alone. A
     branch left out means every branch known, unless the text names one of them in full.
     """
-    rest = _plain(_LINK.sub("]", strip_references(text)))
+    rest = _plain(LINK_TARGET.sub("]", strip_references(text)))
     full: dict[str, list[str]] = defaultdict(list)
     short: dict[str, list[str]] = defaultdict(list)
     for place in places:
@@ -160,13 +160,14 @@ def list_numbers(places: Sequence[Place], text: str) -> dict[str, tuple[int, str
     """
     found, above, heads, last = dict[str, tuple[int, str]](), "", list[str](), 0
     for line in strip_references(text).splitlines():
-        if item := _NUMBERED_ITEM.match(line):
-            if not heads or int(item[1]) <= last:
+        item = _ITEM.match(line)
+        if item and item[2] and len(item[1]) <= _OUTER:
+            if not heads or int(item[2]) <= last:
                 heads.append(above)
-            last = int(item[1])
+            last = int(item[2])
             if id := _about(places, line):
                 found.setdefault(id, (last, heads[-1]))
-        elif line.strip() and not line[0].isspace() and not _ITEM.match(line):
+        elif line.strip() and not line[0].isspace() and not item:
             above = line.strip("#*:： ")[:_LONGEST_HEADING]
     return {id: (no, head if len(heads) > 1 else "") for id, (no, head) in found.items()}
 

@@ -20,7 +20,7 @@ _MAX_PATH = 60
 _TOLD_TITLE = 50
 """Enough of a title to tell what a page is, and no more than a prompt should spend on it."""
 _MARKDOWN = str.maketrans({sign: f"\\{sign}" for sign in r"\[]`*_<>|~"})
-_TARGET = re.compile(r"\]\(([^()\s]+)\)")
+LINK_TARGET = re.compile(r"\]\(([^()\s]+)\)")
 _OWN_HEADINGS = "|".join(map(re.escape, [*in_every_language("answer.sources"), "**來源**"]))
 _LIST_BEGINS = re.compile(rf"\n\n(?:{_OWN_HEADINGS})\n\n(?=1\. )")
 _DOMAIN = re.compile(r"(?:[\w-]{1,63}\.){1,8}[a-z][a-z0-9-]{1,30}", re.IGNORECASE)
@@ -130,7 +130,7 @@ def with_targets(answer: str, targets: Mapping[str, str | None]) -> str:
     A target is foreign text: it is written as any source's URL is, in one pass.
     """
     leads = {link_url(url): led for url, target in targets.items() if (led := _target_url(target))}
-    return _TARGET.sub(lambda link: f"]({leads.get(link[1], link[1])})", answer)
+    return LINK_TARGET.sub(lambda link: f"]({leads.get(link[1], link[1])})", answer)
 
 
 def resolved(used: Sequence[Source], targets: Mapping[str, str | None]) -> list[Source]:
@@ -165,18 +165,16 @@ _ENTRY_MARK = re.compile(
     r"\[\^?[^\]\n]{1,60}\]|【[^】\n]{1,60}】|https?://\S+|\b[a-z]{1,3}\d+-\d+\b"
 )
 _ENTRY_NUMBER = re.compile(r"^\s*(?:[-*+•]\s*)?(?:\d{1,3}\s*[.):：、]|\[\d{1,3}\])")
-_BETWEEN_NAMES = re.compile(r"[、，,；;和及]|\band\b|\s&\s")
+_BETWEEN_NAMES = "、，,；;和及"
 _FOOTNOTE = re.compile(r"\s{0,3}\[\^[^\]\n]{1,60}\]:")
 _MAY_BE_FOOTNOTE = re.compile(
     r"\s{0,3}(?:\[(?:\^(?:[^\]\n]{0,60}(?:\](?::.*)?)?)?)?)?\Z", re.DOTALL
 )
-_BULLET = re.compile(r"\A\s*[-*+•]\s+(?=\S)")
-_ENDS_IN_URL = re.compile(r"https?://\S+\s*$")
 _BETWEEN_MARKS = " \t、，,；;。.()（）*_"
 _MAPS = (
     "高德地图", "高德", "amap", "google", "维基百科", "wikipedia", "openstreetmap", "open-meteo",
 )  # fmt: skip
-_BESIDE_SITE = re.compile(r"[,，:：|·]|\s[-–—]\s|[(（]")
+_BESIDE_SITE, _DASHES = ",，:：|·(（", ("-", "–", "—")
 """What stands between a site and what it calls its page, in either order."""
 _MAX_HEADING, _MAX_ENTRY = 300, 90
 
@@ -266,7 +264,7 @@ _FEWEST_NAMES, _LONGEST_HEAD, _LONGEST_LINE = 2, 40, 400
 _LINK = re.compile(r"\[(?:\d{1,4}|([^\[\]\n]{1,200}))\]\([^()\s]{1,2000}\)")
 _ENDS_CITING = re.compile(r"\w\W{0,3}\[\d{1,4}\](?:\([^()\s]{1,2000}\))?\W*\Z")
 _APART = "、；;|·"
-_LOOSELY = re.compile(r"\s*[，,]\s*|\s+(?:[-–—&]|and|und|et|y|e|и)\s+")
+_LOOSELY, _JOINS = ",，", (*_DASHES, "&", "and", "und", "et", "y", "e", "и")
 _NUMBER_ALONE = re.compile(r"\[?\^?(?:\d{1,3}|[a-z]\d{1,3}-\d{1,3})\]?[.)、:：]?")
 
 
@@ -286,7 +284,7 @@ def _names_in(line: str, names: Container[str]) -> int:
     """
     if len(line) > _LONGEST_LINE or _ENDS_CITING.search(line):
         return 0
-    titled = _LINK.sub(lambda link: link[1] or "", _BULLET.sub("", line, count=1))
+    titled = _LINK.sub(lambda link: link[1] or "", _without_bullet(line))
     bare = fold(_ENTRY_NUMBER.sub("", titled))
     bare = bare.strip(f"{_DECORATION}().（）。")
     head, colon, rest = bare.partition(":")
@@ -298,7 +296,7 @@ def _known(words: str, names: Container[str]) -> int:
     """Return how many names some words are; none where anything else is among them."""
     found = 0
     for part in map(_bare_name, split_at(words, _APART)):
-        told = [part] if part in names else [*map(_bare_name, _LOOSELY.split(part))]
+        told = [part] if part in names else [*map(_bare_name, _apart(part, _LOOSELY, _JOINS))]
         if not all(name in names for name in told if name):
             return 0
         found += sum(map(bool, told))
@@ -332,9 +330,25 @@ def _is_heading(line: str) -> bool:
     return entry is not None and (not entry or _is_entry(entry) or _names_only_sites(entry))
 
 
+def _apart(text: str, signs: str, words: Iterable[str]) -> list[str]:
+    """Return the parts of a text between signs, and between words with blanks around them."""
+    for word in words:
+        text = text.replace(f" {word} ", signs[0])
+    return split_at(text, signs)
+
+
+def _without_bullet(line: str) -> str:
+    bare = line.lstrip()
+    is_item = bare[:1] in ("-", "*", "+", "•") and bare[1:2].isspace() and bare[1:].strip()
+    return bare[1:].lstrip() if is_item else line
+
+
 def _names_only_sites(entry: str) -> bool:
     """Return True for the names of sites and maps alone, as in `来源：高德地图、example.com`."""
-    names = filter(None, (name.strip(_DECORATION) for name in _BETWEEN_NAMES.split(fold(entry))))
+    names = filter(
+        None,
+        (name.strip(_DECORATION) for name in _apart(fold(entry), _BETWEEN_NAMES, ("and", "&"))),
+    )
     return all(name in _MAPS or is_domain(name) for name in names)
 
 
@@ -355,19 +369,19 @@ def _is_entry(line: str) -> bool:
     """Return True for an empty line, or a marker, number or link with at most a title."""
     if not line.strip():
         return True
-    told = _BULLET.sub("", line, count=1)
+    told = _without_bullet(line)
     if _FOOTNOTE.match(line) or _names_only_sites(told) or (told != line and _has_site(told)):
         return True
     title = _ENTRY_MARK.sub("", _ENTRY_NUMBER.sub("", line)).strip()
     is_short = len(title) <= _MAX_ENTRY and title[-1:] not in tuple("。！？!?.")
     only_marks = not title.strip(_BETWEEN_MARKS)
-    is_reference = _ENTRY_NUMBER.match(line) and _ENDS_IN_URL.search(line)
+    is_reference = _ENTRY_NUMBER.match(line) and "://" in line.split()[-1]
     return bool(is_short or only_marks or is_reference) and title != line.strip()
 
 
 def _has_site(told: str) -> bool:
     """Return whether an item is a site and its page's title, whichever comes first."""
-    parts = [part.strip(" \n)）") for part in _BESIDE_SITE.split(told)]
+    parts = [part.strip(" \n)）") for part in _apart(told, _BESIDE_SITE, _DASHES)]
     is_short = len(told.strip()) <= _MAX_ENTRY and told.rstrip()[-1:] not in tuple("。！？!?.")
     return is_short and any(site and _names_only_sites(site) for site in (parts[0], parts[-1]))
 

@@ -9,7 +9,6 @@ whoever serves the person and read by the process that works on the run, at each
 import asyncio
 import json
 import logging
-import re
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
@@ -19,7 +18,7 @@ from langgraph.types import Command
 from typing_extensions import TypedDict
 
 from agent.core.errors import InputError
-from agent.core.redaction import scrub
+from agent.core.redaction import is_secret, scrub
 from agent.runs.lease import owner_in
 from agent.runs.sql import KEEP_SECONDS, Place, SqlTables, open_database
 
@@ -30,7 +29,6 @@ MAX_ATTEMPTS = 3
 
 End = Literal["success", "error", "timeout", "interrupted", "cancelled", "failed"]
 
-_SECRET_NAME = re.compile(r"(?i)(^|[_-])(key|token|secret|password|authorization|cookie)$")
 _COLUMNS = (
     "run_id, thread_id, assistant, input, context, options, url, earlier, attempts, accepted_at,"
     " owner, asker"
@@ -297,7 +295,7 @@ def _stored(value: Any) -> str:
 
 
 def _without_secrets(context: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in context.items() if not _SECRET_NAME.search(name)}
+    return {name: value for name, value in context.items() if not is_secret(name)}
 
 
 MOST_WISHES = 10

@@ -7,7 +7,6 @@ failed; and of a run at times nobody would hear it.
 """
 
 import importlib
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache
@@ -21,6 +20,7 @@ from typing_extensions import get_type_hints
 from agent.assistants.registry import ASSISTANTS
 from agent.configuration import Configuration
 from agent.core.errors import ConfigurationError, InputError
+from agent.core.redaction import is_secret
 
 
 def chosen_settings(request: Mapping[str, Any]) -> dict[str, Any]:
@@ -142,11 +142,6 @@ _ALIKE = 0.85
 LONGEST_DELAY = 30 * 24 * 3600
 """Seconds a run may be put off; and none may be begun before those that have waited longer."""
 
-_SECRET = re.compile(
-    r"(^|_)(api_?keys?|keys?|token|secrets?|pass(word|wd|phrase)s?|credentials?|authorization"
-    r"|cookies?|bearer)$"
-)
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
 _AUTHENTICATED = "langgraph_auth_"
 _SERVERS_OWN = frozenset(_AUTHENTICATED + name for name in ("user", "user_id", "permissions"))
 """Names in `config.configurable` that the server itself has set before it asks us."""
@@ -217,11 +212,6 @@ def refuse_secret_names(where: str, value: Any) -> None:
         if is_secret(name):
             problem = "looks like a secret, and would be stored; keys are the server's settings"
             raise InputError(path[:_LONGEST_PATH], problem)
-
-
-def is_secret(name: str) -> bool:
-    """Return whether a value of this name is probably a key: `apiKey`, `x-api-key`, `PASSWORD`."""
-    return bool(_SECRET.search(_HUMP.sub("_", name).lower()))
 
 
 def characters_in(value: Any) -> int:

@@ -48,11 +48,8 @@ AuditEvent = Literal[
 AuditOutcome = Literal["accepted", "refused"]
 _LONGEST = 100
 _ID = r"[0-9a-fA-F-]{1,64}"
-_DELETIONS = (
-    ("DELETE", re.compile(rf"/+threads/(?P<thread>{_ID})/*")),
-    ("DELETE", re.compile(rf"/+threads/(?P<thread>{_ID})/runs/(?P<run>{_ID})/*")),
-    ("POST", re.compile(r"/+threads/prune/*")),
-)
+_DELETED = re.compile(rf"/threads/(?P<thread>{_ID})(?:/runs/(?P<run>{_ID}))?")
+_PRUNED = "/threads/prune"
 
 
 class AuditLog:
@@ -107,10 +104,11 @@ def _short(value: object) -> object:
 def auditing_deletions(scope: Scope, send: Send) -> Send:
     """Have deletions of threads and runs written down, with the status that answers them."""
     path = str(scope["path"]).removeprefix(scope.get("root_path", ""))
-    patterns = (pattern for method, pattern in _DELETIONS if method == scope.get("method"))
-    match = next(filter(None, (pattern.fullmatch(path) for pattern in patterns)), None)
-    if match is None:
+    method, bare = scope.get("method"), f"/{path.strip('/')}"
+    match = _DELETED.fullmatch(bare) if method == "DELETE" else None
+    if match is None and (method, bare) != ("POST", _PRUNED):
         return send
+    what = match.groupdict() if match else {}
 
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -118,7 +116,7 @@ def auditing_deletions(scope: Scope, send: Send) -> Send:
             headers = dict(Headers(scope=scope).items())
             owner = identify(headers, access())
             outcome: AuditOutcome = "accepted" if status < 400 else "refused"
-            await audit("deletion", outcome, owner or "", status=status, **match.groupdict())
+            await audit("deletion", outcome, owner or "", status=status, **what)
         await send(message)
 
     return sent
