@@ -17,6 +17,7 @@ from agent.evidence.types import Leg, Outing, Stop
 from agent.export.finished import FinishedAnswer
 from agent.export.gpx import gpx
 from agent.export.html import html_page
+from agent.export.markdown import markdown_document
 from agent.export.outing import calendar, pocket_map, stop_pins
 from agent.export.pdf import pdf_document, pocket_document
 from agent.export.pdf_map import map_drawing
@@ -135,21 +136,32 @@ def test_the_page_of_an_answer_joins_its_stops():
     assert 'class="path"' not in html_page(answer(outing=None))
 
 
-def test_cards_beside_a_plan_stand_in_its_order_and_what_is_no_card_keeps_its_line():
+_NAMED = re.compile("甲馆|先买票|上下午|乙园|丙街")
+
+
+@pytest.mark.parametrize(
+    ("text", "plain", "planned"),
+    [
+        ("- **甲馆** 很好\n- 先买票\n- 上下午：\n  - **乙园** 好\n    有伞\n  - **丙街**",
+         "甲馆 先买票 上下午 乙园 丙街", "甲馆 先买票 上下午 丙街 乙园"),
+        ("- **甲馆** 很好\n\n- 先买票\n- **丙街**：\n  - **乙园**\n\n之后回家",
+         "甲馆 先买票 丙街 乙园", "丙街 乙园 先买票 甲馆"),
+    ],
+)  # fmt: skip
+def test_cards_beside_a_plan_stand_in_its_order_and_what_is_no_card_keeps_its_line(
+    text: str, plain: str, planned: str
+):
     stops = [
         {**place(at, name, source=f"a0-{at}"), "number": at}
         for at, name in enumerate(("丙街", "甲馆", "乙园"), 1)
     ]
-    text = "- **甲馆** 很好\n- 先买票\n- 上下午：\n  - **乙园**\n  - **丙街**"
-
-    def order(**changed) -> list[str]:
-        cards = html_page(answer(answer=text, places=stops, **changed)).split("</section>", 1)[0]
-        return re.findall(r"(?s)<li[^>]*>.*?(甲馆|先买票|上下午|乙园|丙街)", cards)
-
-    assert order(outing=None) == ["甲馆", "先买票", "上下午", "乙园", "丙街"]
-    assert order() == ["甲馆", "先买票", "上下午", "丙街", "乙园"]
-    text = text.replace("上下午：", "**丙街**：").removesuffix("**丙街**") + "厕所"
-    assert order() == ["丙街", "乙园", "先买票", "甲馆"], "an item moves with its own list"
+    for changed, names in ({"outing": None}, plain), ({}, planned):
+        finished = answer(answer=text, places=stops, **changed)
+        shown = html_page(finished).split("</section>", 1)[0]
+        assert _NAMED.findall(shown) == names.split()
+        written = markdown_document(finished)
+        assert _NAMED.findall(written) == names.split()
+        assert all(words in written for words in ("有伞", "之后回家") if words in text)
 
 
 @pytest.mark.parametrize("export", [calendar, pocket_map, pocket_document])

@@ -278,25 +278,27 @@ def _lines_of_code(text: str) -> set[int]:
 
 def _with_card_lines(text: str, cards: PlaceCards) -> str:
     """Return Markdown in which a bullet that is a place is its line, then what else is said."""
-    lines = text.replace("\r\n", "\n").split("\n")
-    tokens = answer_parser().parse("\n".join(lines))
+    lines: list[str | None] = [*(source := text.replace("\r\n", "\n").split("\n"))]
+    tokens = answer_parser().parse("\n".join(source))
     written = {id(token): token.content.split("\n")[0] for token in tokens}
-    marked = cards.apply(tokens)
-    for at in reversed(range(len(marked))):
+    marked = cards.mark(tokens)
+    for at in range(len(marked)):
         if marked[at].type != CARD:
             continue
         begin, end = marked[at + 1].map or (0, 0)
-        inline = marked[at + 2]
-        width = max(lines[begin].find(written[id(inline)]), 2)
-        marker = len(lines[begin][:width].rstrip().rpartition(" ")[0])
-        head = f"{lines[begin][:marker]}{' ' if marker else ''}-".ljust(width)
+        inline, line = marked[at + 2], source[begin]
+        width = max(line.find(written[id(inline)]), 2)
+        marker = len(line[:width].rstrip().rpartition(" ")[0])
+        head = f"{line[:marker]}{' ' if marker else ''}-".ljust(width)
         rest = inline_markdown(inline.children or []).strip().split("\n")
         told = [_card_line(marked[at].meta[CARD]), *filter(None, rest)]
         inset = "".join(">" if sign == ">" else " " for sign in head)
-        lines[begin:end] = [f"{head}{told[0]}", *(f"{inset}{line}" for line in told[1:])]
-        if len(told) > 1:
-            lines[begin] += "  "
-    return "\n".join(lines)
+        first = f"{head}{told[0]}{'  ' if len(told) > 1 else ''}"
+        # The other lines keep their numbers.
+        lines[begin:end] = [None] * (end - begin)
+        lines[begin] = "\n".join([first, *(f"{inset}{line}" for line in told[1:])])
+    lines = cards.in_order(lines, marked, lambda first, _: slice(*(marked[first].map or (0, 0))))
+    return "\n".join(line for line in lines if line is not None)
 
 
 def _card_line(card: Card) -> str:

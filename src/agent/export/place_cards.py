@@ -4,9 +4,9 @@ The page does the same (`map/told_facts.js`); a test holds both to the same rows
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
+from typing import TypeVar
 
 from markdown_it.token import Token
 
@@ -24,6 +24,7 @@ from agent.evidence.types import Place
 from agent.export.finished import FinishedAnswer, metres, numbered_sources, rating
 from agent.texts import Language
 
+T = TypeVar("T")
 _CITED, _SIGN = "\x01", "\x02"
 """What stands for each character of a citation, and for a sign that a sentence is not borne out."""
 # A run of blanks or digits is read from its beginning only.
@@ -208,10 +209,12 @@ class PlaceCards:
         self._is_planned = answer.outing is not None
 
     def apply(self, tokens: list[Token]) -> list[Token]:
-        """Return an answer's tokens with a token `CARD` first in each bullet that is a place.
+        """Return an answer's tokens with its cards, beside a planned day in its order."""
+        marked = self.mark(tokens)
+        return self.in_order(marked, marked, lambda first, last: slice(first, last + 1))
 
-        Beside a planned day those of a list stand in the plan's order.
-        """
+    def mark(self, tokens: list[Token]) -> list[Token]:
+        """Return an answer's tokens with a token `CARD` first in each bullet that is a place."""
         out: list[Token] = []
         for index, token in enumerate(tokens):
             out.append(token)
@@ -225,7 +228,22 @@ class PlaceCards:
                 inline.children = _remark(inline.children or [], place, cited)
                 card = card_of(place, self._language, cited, self._photo_hosts)
                 out.append(Token(CARD, "", 0, meta={CARD: card}))
-        return _in_pin_order(out) if self._is_planned else out
+        return out
+
+    def in_order(
+        self, rows: list[T], marked: Sequence[Token], part: Callable[[int, int], slice]
+    ) -> list[T]:
+        """Return rows in which the cards of a list stand in a planned day's order.
+
+        Its other items stay. `part` are an item's rows by its first and last of the marked tokens.
+        """
+        ordered = [*rows]
+        for cards in _lists(marked) if self._is_planned else ():
+            items = [ordered[part(first, last)] for _, first, last in sorted(cards)]
+            # Items have different lengths: from the end.
+            for (_, first, last), item in reversed([*zip(cards, items, strict=True)]):
+                ordered[part(first, last)] = item
+        return ordered
 
     def _place_of(self, children: Sequence[Token]) -> tuple[int, Place] | None:
         """Return the place that a bullet names first, and the number of its record.
@@ -246,10 +264,12 @@ class PlaceCards:
         return None
 
 
-def _in_pin_order(tokens: list[Token]) -> list[Token]:
-    """Return the tokens with the cards of each list by their numbers; other bullets stay."""
-    ordered, lists = [*tokens], list[list[tuple[int, slice]]]()
-    begun = list[int]()
+def _lists(tokens: Sequence[Token]) -> Iterator[list[tuple[int, int, int]]]:
+    """Yield the cards of each list, of one within an item first.
+
+    Of a card these are its number, and its item's first and last token.
+    """
+    lists, begun = list[list[tuple[int, int, int]]](), list[int]()
     for at, token in enumerate(tokens):
         if token.type.endswith("_list_open"):
             lists.append([])
@@ -258,15 +278,9 @@ def _in_pin_order(tokens: list[Token]) -> list[Token]:
         elif token.type == "list_item_close":
             first = begun.pop()
             if tokens[first + 1].type == CARD:
-                card: Card = tokens[first + 1].meta[CARD]
-                lists[-1].append((card.number, slice(first, at + 1)))
+                lists[-1].append((tokens[first + 1].meta[CARD].number, first, at))
         elif token.type.endswith("_list_close"):
-            # A list within an item has been put in order: its item moves with it.
-            cards = lists.pop()
-            items = [ordered[span] for _, span in sorted(cards, key=itemgetter(0))]
-            for (_, span), item in reversed([*zip(cards, items, strict=True)]):
-                ordered[span] = item
-    return ordered
+            yield lists.pop()
 
 
 def _remark(children: Sequence[Token], place: Place, cited: int) -> list[Token]:
