@@ -122,11 +122,11 @@ def ids_in(text: str) -> set[str]:
     return set(_ID_WITHIN.findall(text))
 
 
-def cited_ids(text: str, letters: frozenset[str] = _USUAL_LETTERS) -> list[str]:
+def cited_ids(text: str) -> list[str]:
     """Return the ids a marked text cites, each once, by first use; spelling variants included."""
     names: dict[str, None] = {}
     for bracket in _BRACKETED.finditer(text):
-        for name in read_marker(bracket[1], letters) or ():
+        for name in read_marker(bracket[1], _USUAL_LETTERS) or ():
             if MARKER.fullmatch(f"[^{name}]"):
                 names[name] = None
     return list(names)

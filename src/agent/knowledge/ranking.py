@@ -21,20 +21,20 @@ from agent.knowledge.terms import query_terms, terms
 from agent.knowledge.types import KnowledgeHit
 
 K = TypeVar("K", bound=Hashable)
-DAMPING = 60
+_DAMPING = 60
 """Weight of the first places of a list against the next; the usual choice."""
 
 
-def fuse(rankings: Sequence[Sequence[K]], *, damping: int = DAMPING) -> list[tuple[K, float]]:
+def fuse(rankings: Sequence[Sequence[K]]) -> list[tuple[K, float]]:
     """Return (thing, score) by reciprocal rank fusion, best first.
 
-    A thing's score is the sum of 1 / (damping + its place from 1) over the lists it is in; its
+    A thing's score is the sum of 1 / (60 + its place from 1) over the lists it is in; its
     first place in a list counts. Equal scores keep the order of the first list that has them.
     """
     scores: dict[K, float] = {}
     for ranking in rankings:
         for place, thing in enumerate(dict.fromkeys(ranking), 1):
-            scores[thing] = scores.get(thing, 0.0) + 1 / (damping + place)
+            scores[thing] = scores.get(thing, 0.0) + 1 / (_DAMPING + place)
     return sorted(scores.items(), key=lambda scored: -scored[1])
 
 

@@ -76,15 +76,12 @@ def query_terms(text: str) -> tuple[str, ...]:
     return telling or distinct
 
 
-def bears_on(query: str, text: str, *, coverage: float = _COVERAGE) -> bool:
-    """Return True if a text has enough of a query's terms for words to say that it is about it.
-
-    Of what a search engine found for the query, `coverage` 0 leaves out what shares one word only.
-    """
+def bears_on(query: str, text: str) -> bool:
+    """Return True if a text has enough of a query's terms for words to say that it is about it."""
     terms_of_query = query_terms(query)
     # Of the pairs of a Chinese phrase half straddle two words: 钠电技术 has 电技.
     words = sum(1 if term.isascii() else 0.5 for term in terms_of_query)
-    least = max(coverage * len(terms_of_query), 1 if words < _FEW else 2)
+    least = max(_COVERAGE * len(terms_of_query), 1 if words < _FEW else 2)
     return bool(terms_of_query) and len(shared_terms(query, text)) >= least
 
 

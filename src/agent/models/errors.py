@@ -278,13 +278,13 @@ async def refuse_false_success(response: httpx.Response) -> None:
     if b'"error"' not in body and (b'"choices"' in body or b'"data"' in body):
         return
     with contextlib.suppress(ValueError):
-        refuse_error_object(parse_json(body), PROVIDER_OPENAI, "")
+        refuse_error_object(parse_json(body), PROVIDER_OPENAI)
 
 
-def refuse_error_object(reply: Any, provider: str, model: str) -> None:
+def refuse_error_object(reply: Any, provider: str) -> None:
     """Raise the ProviderError that stands in a reply instead of what was asked for."""
     if failure := error_in(reply):
-        raise _refusal(failure, provider, model)
+        raise _refusal(failure, provider, "")
 
 
 _SAID = {

@@ -148,7 +148,7 @@ def read_google_reply(body: str) -> tuple[GenerateContentResponse, Mapping[str, 
     with everything that is not there; it takes a third of the time of a call.
     """
     reply = parse_json(body)
-    refuse_error_object(reply, PROVIDER_GOOGLE, "")
+    refuse_error_object(reply, PROVIDER_GOOGLE)
     grounding = [candidate.pop(_GROUNDING, None) for candidate in reply.get("candidates") or ()]
     try:
         response = GenerateContentResponse.model_validate(reply)

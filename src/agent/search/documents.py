@@ -180,12 +180,12 @@ def make_document(
     return cast(Document, {**document, **extras})
 
 
-def plain_passage(text: Any, limit: int = MAX_TEXT) -> str:
+def plain_passage(text: Any) -> str:
     """Return plain text in its paragraphs, without tags, hidden characters or markers."""
     if not isinstance(text, str):
         return ""
-    lines = (plain_line(line, limit) for line in text[: 4 * limit].splitlines())
-    return "\n".join(line for line in lines if line)[:limit].strip()
+    lines = (plain_line(line, MAX_TEXT) for line in text[: 4 * MAX_TEXT].splitlines())
+    return "\n".join(filter(None, lines))[:MAX_TEXT].strip()
 
 
 def doi_of(value: Any) -> str | None:

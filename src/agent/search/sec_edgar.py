@@ -130,7 +130,10 @@ def read_registrants(reply: Mapping[str, Any]) -> Registrants:
     return Registrants(listed)
 
 
-def search_words(query: str, company: Registrant | None, *, most: int = 3) -> list[str]:
+_MOST_WORDS = 3
+
+
+def search_words(query: str, company: Registrant | None) -> list[str]:
     """Return the longest words that are neither filler nor the company's name, in order.
 
     Full-text search wants all the words it is given, so few of them find more.
@@ -144,7 +147,7 @@ def search_words(query: str, company: Registrant | None, *, most: int = 3) -> li
         and len(small) > 1
         and not small.isdigit()
     ]
-    longest = sorted(specific, key=len, reverse=True)[:most]
+    longest = sorted(specific, key=len, reverse=True)[:_MOST_WORDS]
     return [word for word in specific if word in longest]
 
 
