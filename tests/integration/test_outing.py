@@ -315,3 +315,15 @@ async def test_a_stop_that_no_search_found_is_looked_up_by_its_name_and_cited(la
     [row] = [line for line in str(answer_of(state).text).splitlines() if f"2. {shop}" in line]
     assert "](https://" in row
     assert shop in [place["name"] for place in told(state)["places"]]
+
+
+async def test_a_kind_that_no_search_had_is_what_the_map_finds_for_its_words(lab: Lab) -> None:
+    """The plan had the dumplings first, and that nothing for children was found."""
+    lab = at_noon(lab, "2026-11-25")
+    order = {"order": ["室内亲子", "小笼包"], "begins": "13:00"}
+    day = plan(nearby("外滩", "水族馆"), nearby("外滩", "小笼包"), outing=order, day="2026-11-28")
+    scripted(lab, generate_query=[day])
+    state = await lab.ask("周六下午先带孩子玩室内的，玩完去吃小笼包")
+    first, meal = stops(state)
+    assert (first, meal[:2]) == ("上海海洋水族馆", "南翔")
+    assert "室内亲子" not in told(state)["outing"].get("lacks", [])

@@ -60,6 +60,19 @@ def test_two_branches_leave_a_third_of_the_calls_to_the_round_after_reflection()
     assert shares(evaluate_research(state("王府井", done=1, spent=20), runtime)) == [10]
 
 
+def test_a_forecast_leaves_its_calls_to_the_searches_beside_it() -> None:
+    given = state("外滩", "豫园", "上海")
+    given["query_list"][2]["map"] = MapTask(intent="weather", place="上海")
+    sends = continue_to_research(given, Runtime(context=Configuration()))
+    assert shares(sends) == [8, 8, 4]
+
+
+def test_a_budget_that_is_nearly_spent_is_parted_evenly() -> None:
+    given = state("外滩", "上海", spent=26)
+    given["query_list"][1]["map"] = MapTask(intent="weather", place="上海")
+    assert shares(continue_to_research(given, Runtime(context=Configuration()))) == [1, 1]
+
+
 def test_a_branch_knows_the_places_of_earlier_rounds_and_of_the_answer_before() -> None:
     shown = {"places": [{"id": "osm:node/2"}], "sources": []}
     later = {**state("王府井", done=1), "places": [{"id": "osm:node/1"}], "previous": shown}

@@ -458,7 +458,8 @@ def _suits(place: Place, suits: Suits, language: Language) -> PlaceVerdict:
         ("name", place["name"], by_name),
     ):
         good, bad = has_words(fits, text), has_words(unfit, text)
-        if good != bad:
+        # A name rules nothing out: the shop at a square, 乐高(人民广场店), is under a roof.
+        if good != bad and (good or field == "category"):
             outcome: DemandOutcome = "satisfied" if good else "violated"
             return _verdict(suits, outcome, field, language, value=value)
     return _verdict(suits, "unknown", "category", language)

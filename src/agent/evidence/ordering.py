@@ -17,13 +17,15 @@ _MIXED = 2
 
 def rank_in_order(place: Place, order: SortKey | None) -> tuple[bool, float]:
     """Return where a place stands in an order; what its record does not know stands last."""
+    if order is None:
+        return True, inf
     values: dict[SortKey, float | None] = {
         "distance": place.get("detour_m", place["distance_m"]),
         "walk": place.get("walk_m"),
         "rating": None if place["rating"] is None else -place["rating"],
         "price": place["cost"],
     }
-    value = values[order] if order else None
+    value = values[order]
     return value is None, inf if value is None else value
 
 

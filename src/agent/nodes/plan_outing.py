@@ -20,7 +20,13 @@ from agent.core.progress import Emit, event
 from agent.evidence.constraints import openness
 from agent.evidence.geo import location_in, metres_apart
 from agent.evidence.hours import clock_of, hours_of
-from agent.evidence.kinds import is_any_of_kind, is_called, is_found_for, is_meal, is_stop
+from agent.evidence.kinds import (
+    is_any_of_kind,
+    is_called,
+    is_found_for,
+    is_meal,
+    is_stop,
+)
 from agent.evidence.mentions import fails_a_demand, mentioned, places_of, without_origins
 from agent.evidence.names import with_pinyin
 from agent.evidence.ordering import judged
@@ -66,9 +72,9 @@ async def plan_outing(
     wish, zone = await asyncio.to_thread(_wish, turn, known, services.now())
     found = _found(state, again, wish)
     wish = with_found_places(wish, found if again else [])
-    named = await _named(wish, [*again, *found], services, meter, reader_language(turn))
-    demands, found = turn.get("constraints", {}), [*found, *named.places]
-    places = judged([*again, *found], demands, reader_language(turn))
+    named, found = await _named(wish, [*again, *found], services, meter, reader_language(turn))
+    demands = turn.get("constraints", {})
+    places = judged([*found, *named.places], demands, reader_language(turn))
     places = [place for place in places if is_stop(place)]
     if not reads_han(reader_language(turn)):
         places = await asyncio.to_thread(with_pinyin, places)
@@ -104,17 +110,22 @@ async def plan_outing(
 
 async def _named(
     wish: OutingWish, places: Sequence[Place], services: Services, meter: Meter, language: Language
-) -> MapResult:
-    """Return the places of an order that no search has found, as the map knows them by name.
+) -> tuple[MapResult, list[Place]]:
+    """Return what the map has for the words of an order by which no place is known.
 
-    They may be known from the web only.
+    That is the place of such a name, which may be known from the web only; else the words are a
+    kind that no search had ("something indoors for children"), and of the places, which are
+    returned with that, those are of it that the map finds for them.
     """
     words = [word for word in wish.get("order", ()) if not is_any_of_kind(word)]
+    searched = {keyword.casefold() for place in places for keyword in place["keywords"]}
+    words = [word for word in words if word.casefold() not in searched]
     words = [word for word in words if not any(is_called(place, word) for place in places)]
-    named = MapResult()
+    named, known = MapResult(), [*places]
     if not places:
-        return named
-    client = services.maps.of(places[0]["id"].partition(":")[0])
+        return named, known
+    provider = places[0]["id"].partition(":")[0]
+    client = services.maps.of(provider)
     for at, word in enumerate(words[:_MOST_NAMES]):
         task = MapTask(intent="poi", place=word, city=places[0]["city"])
         options = MapOptions(prefix=f"y{at}", language=language)
@@ -125,7 +136,13 @@ async def _named(
         for one in sorted(called, key=lambda p: metres_apart(p["wgs84"], places[0]["wgs84"]))[:1]:
             named.places.append(one)
             named.sources += [each for each in found.sources if each["id"] == one["source"]]
-    return named
+        ids = {place["id"] for place in found.places if not called}
+        ids |= {f"{provider}:{hit['id']}" for hit in found.hits if not called}
+        known = [
+            Place(**{**p, "keywords": [*p["keywords"], word]}) if p["id"] in ids else p
+            for p in known
+        ]
+    return named, known
 
 
 def _wish(turn: Turn, places: Sequence[Place], now: datetime) -> tuple[OutingWish, tzinfo]:

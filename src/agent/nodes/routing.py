@@ -1,6 +1,6 @@
 """Route a run between its nodes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from langgraph.runtime import Runtime
@@ -12,7 +12,7 @@ from agent.configuration import Configuration
 from agent.core.budget import no_usage
 from agent.evidence.mentions import fails_a_demand, source_ids
 from agent.evidence.ordering import judged
-from agent.evidence.types import Query
+from agent.evidence.types import MapIntent, Query
 from agent.state import (
     AmapSearchState,
     DocumentSearchState,
@@ -55,7 +55,8 @@ def _sends(
     configuration = runtime.context or Configuration()
     turn, spent = state["turn"], state.get("usage") or no_usage()
     first = len(state.get("queries", [])) - len(queries)
-    share = _map_share(state, configuration, sum(bool(query["map"]) for query in queries))
+    tasks = [query["map"]["intent"] for query in queries if query["map"]]
+    share = _map_share(state, configuration, tasks)
     known = [*state.get("places", []), *(state.get("previous") or NO_PREVIOUS)["places"]]
     maps: list[Send] = []
     sends: list[Send] = []
@@ -69,7 +70,7 @@ def _sends(
         if query["map"] and not own_only:
             task = AmapSearchState(
                 search_query=text, id=branch, task=query["map"], turn=turn, spent=spent,
-                map_calls=share, known=known,
+                map_calls=min(share, _FEW_CALLS.get(query["map"]["intent"], share)), known=known,
             )  # fmt: skip
             maps.append(Send("amap_research", task))
     readable = state.get("readable")
@@ -82,14 +83,25 @@ def _sends(
     return sends + maps
 
 
-def _map_share(state: OverallState, configuration: Configuration, branches: int) -> int:
-    """Return the map calls of one branch; each later round is to have half of what this one has."""
+_FEW_CALLS: Mapping[MapIntent, int] = {"weather": 4, "regeo": 4}
+"""What a task of one answer takes at most, with a place that has to be looked for."""
+
+
+def _map_share(
+    state: OverallState, configuration: Configuration, tasks: Sequence[MapIntent]
+) -> int:
+    """Return the map calls of one search; each later round is to have half of what this one has.
+
+    What needs only a few leaves the rest of its share to the others.
+    """
     spent = (state.get("usage") or no_usage())["map_calls"]
     rounds = state["turn"]["loops"] - state.get("research_loop_count", 0)
     if not configuration.max_follow_up_queries:
         rounds = 1
-    left = max(0, configuration.max_map_calls - spent)
-    return 2 * left // (max(1, branches) * (1 + max(1, rounds)))
+    left = 2 * max(0, configuration.max_map_calls - spent) // (1 + max(1, rounds))
+    even = left // max(1, len(tasks))
+    few = [min(even, _FEW_CALLS[each]) for each in tasks if each in _FEW_CALLS]
+    return (left - sum(few)) // max(1, len(tasks) - len(few))
 
 
 def goes_to_web(query: Query) -> bool:

@@ -87,7 +87,7 @@ class PlannedDay(BaseModel):
     on_foot: bool = False
     little_walking: bool = False
     sets_out: bool = Field(False, description="begins is leaving home")
-    order: list[str] = Field([], description="if said: kinds, names, lunch")
+    order: list[str] = Field([], description="if said: keywords, names, lunch")
     meals: list[str] = Field([], description="lunch, dinner")
     changes: list[PlannedChange] = []
 
