@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.evidence.intent import map_task_by_rules
-from agent.evidence.maps import WAYS, valid_map_task
+from agent.evidence.maps import WAY_TIMES, WAYS, valid_map_task
 from agent.evidence.types import MapTask
 
 _INTENTS = {
@@ -100,6 +100,7 @@ def _drops(scenario: str, proposal: Mapping[str, Any] | None, task: MapTask | No
         return False
     kept, stated = (
         {word for part in ("wishes", "via", "avoid") for word in (one or {}).get(part, [])}
+        | {time for time in WAY_TIMES if (one or {}).get(time)}
         for one in (task, proposal)
     )
     return bool(stated - kept) or (scenario in _WISHFUL and not kept)
