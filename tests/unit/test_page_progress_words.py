@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 
 from agent.core.progress import EventType
-from agent.texts import LANGUAGES, event_line, say, table
+from agent.texts import LANGUAGES, event_line
 from tests.support.page_node import page_environment
 
 NODE = shutil.which("node")
@@ -19,8 +19,8 @@ pytestmark = pytest.mark.skipif(NODE is None, reason="needs Node")
 
 _SCRIPT = """
 import { eventLine } from %s;
-const { config, events } = JSON.parse(await new Response(process.stdin).text());
-const both = (told) => ["zh", "en"].map((language) => eventLine(told, config, language));
+const { events } = JSON.parse(await new Response(process.stdin).text());
+const both = (told) => ["zh", "en"].map((language) => eventLine(told, language));
 const lines = events.map(both);
 console.log(JSON.stringify(lines));
 """
@@ -57,15 +57,10 @@ def test_the_page_and_the_terminal_have_the_same_line_for_every_event() -> None:
 
 
 def _lines_of_the_page(events: list[dict[str, Any]]) -> list[list[str]]:
-    names = ("events", "speakers")
-    config: dict[str, Any] = {
-        name: {one: table(f"progress.{name}", one) for one in LANGUAGES} for name in names
-    }
-    config["starting"] = {one: say("progress.starting", one) for one in LANGUAGES}
     module = (PAGE / "progress_line.js").as_uri()
     ran = subprocess.run(
         [str(NODE), "--input-type=module", "-e", _SCRIPT % json.dumps(module)],
-        input=json.dumps({"config": config, "events": events}),
+        input=json.dumps({"events": events}),
         capture_output=True,
         text=True,
         timeout=60,

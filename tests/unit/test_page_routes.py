@@ -13,7 +13,6 @@ from starlette.requests import Request
 
 from agent.mcp.servers import PHOTO_HOSTS
 from agent.server.page_routes import FOLDER, MOST_A_MINUTE, PageFiles
-from agent.texts import LANGUAGES, table
 from tests.support.vector_tiles import vector_tile, write_pmtiles
 from tests.unit.page_client import KEY, directives, page_client
 
@@ -195,9 +194,7 @@ async def test_the_configuration_has_what_the_page_shows_before_a_question() -> 
         None,
         None,
     )
-    assert told["events"] == {one: table("progress.events", one) for one in LANGUAGES}
-    assert told["starting"]["zh"] == "开始"
-    assert told["speakers"]["zh"]["verifier"] == "核查员"
+    assert len(json.dumps(told)) < 2000, "words are kept by browsers, with the page's files"
     assert (told["tiles"]["host"], told["photos"]) == ("tile.openstreetmap.org", True)
     assert told["notice"]["zh"].startswith("示例模式")
     assert told["notice"]["en"].startswith("Sample mode")

@@ -24,18 +24,11 @@ interface PublicConfig {
   notice: InLanguages<string> | null;
 }
 
-/** Words of progress events, by language and kind of event; of the team's members. */
-interface ProgressWords {
-  events: InLanguages<Record<string, string>>;
-  speakers: InLanguages<Record<string, string>>;
-}
-
-interface Config extends PublicConfig, ProgressWords {
+interface Config extends PublicConfig {
   reason: Record<Language, string> | null;
   tiles: Tiles | null;
   photos: boolean;
   max_question: number;
-  starting: InLanguages<string>;
   /** Whether answers can be had as PDF. */
   pdf: boolean;
   /** Whether an answer may be shared with whoever has its address. */

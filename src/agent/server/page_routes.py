@@ -55,7 +55,7 @@ from agent.server.person import memory_form
 from agent.server.sign_in import SignIn
 from agent.server.steering import steer
 from agent.settings import Settings
-from agent.texts import LANGUAGES, Language, problem_text, say, table
+from agent.texts import LANGUAGES, problem_text, table
 
 TYPES: Final = {
     ".html": "text/html; charset=utf-8",
@@ -312,19 +312,12 @@ def caller_config(settings: Settings | None, problem: ConfigurationError | None)
         "tiles": public_tiles,
         "photos": bool(settings and settings.place_photos),
         "max_question": MAX_QUESTION,
-        "events": _tables("progress.events"),
-        "starting": {one: say("progress.starting", one) for one in LANGUAGES},
-        "speakers": _tables("progress.speakers"),
         "pdf": find_spec("reportlab") is not None,
         "sharing": access().sharing,
         "memory": memory_form(),
         "uploads": access().upload_bytes > 0,
         "connect": can_connect(settings),
     }
-
-
-def _tables(name: str) -> dict[Language, dict[str, str]]:
-    return {language: table(name, language) for language in LANGUAGES}
 
 
 def _notice(settings: Settings | None) -> dict[str, str] | None:

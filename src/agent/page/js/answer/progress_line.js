@@ -13,24 +13,21 @@ const UNPRINTABLE = /[\p{C}\p{Z}]/gu;
 /**
  * Tells one event in words; empty for those that say nothing new.
  * @param {RunEvent} event
- * @param {Pick<Config, "events"|"speakers">} config
  * @param {Language} language
  * @returns {string} at most 160 characters, and the duration in seconds
  */
-export function eventLine(event, config, language) {
+export function eventLine(event, language) {
   const text = String(event.text || "");
   if (event.type === "notice") return oneLine(text, WIDEST_NOTICE);
-  const template = templateOf(event, config.events[language]);
-  if (template === undefined) return "";
-  const speaker = String(event.speaker || "");
-  /** @type {Record<string, string>} */
+  const key = keyOf(event);
+  if (!hasText(key)) return "";
+  const speaker = String(event.speaker || ""), known = `progress.speakers.${speaker}`;
   const values = {
     count: String(event.count ?? 0),
-    speaker: config.speakers?.[language]?.[speaker] ?? speaker,
+    speaker: hasText(known) ? say(known, language) : speaker,
     text: LISTS.has(event.type) ? splitLines(text).join(say("punctuation.semicolon", language)) : text,
   };
-  const words = template.replace(/\{(count|speaker|text)\}/g, (_, key) => values[key]);
-  const line = oneLine(words, WIDEST);
+  const line = oneLine(say(key, language, values), WIDEST);
   return typeof event.seconds === "number" ? `${line} (${oneDecimal(event.seconds)} s)` : line;
 }
 
@@ -45,12 +42,12 @@ export function oneLine(text, longest) {
   return `${characters.slice(0, longest - 1).join("")}…`;
 }
 
-/** @param {RunEvent} event @param {Record<string, string>} templates */
-function templateOf(event, templates) {
+/** @param {RunEvent} event */
+function keyOf(event) {
   const ending = event.text ? "short" : "enough";
   const most = event.type === "reflection" && !event.count ? ending : event.type;
-  const kind = event.count === 1 && Object.hasOwn(templates, `${most}_one`) ? `${most}_one` : most;
-  return Object.hasOwn(templates, kind) ? templates[kind] : undefined;
+  const key = `progress.events.${most}`;
+  return event.count === 1 && hasText(`${key}_one`) ? `${key}_one` : key;
 }
 
 /** @param {string} text */

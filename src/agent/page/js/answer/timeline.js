@@ -1,7 +1,7 @@
 /** The steps of a run, live and in plain words; folded into one line once it has ended. */
 
 import { el, fill } from "../dom.js";
-import { hasText, language, translator } from "../i18n.js";
+import { hasText, language, text, translator } from "../i18n.js";
 import { eventLine, mapCallsLine, mapCallWords } from "./progress_line.js";
 import { Steps } from "./steps.js";
 import { duration, usageLine } from "./usage.js";
@@ -13,11 +13,9 @@ const BETWEEN_WORDS_MS = 4000;
 const MOMENT_S = 0.05;
 
 /** @import { Step } from "./steps.js" */
-/** @typedef {Pick<Config, "events"|"speakers"|"starting">} Words */
 
 /** @implements {View} */
 export class Timeline {
-  #config;
   /** @type {Turn|null} */
   #turn = null;
   #steps = new Steps();
@@ -37,9 +35,6 @@ export class Timeline {
       el("span", { class: "line" }, this.#now, " ", this.#passed)),
     this.#list);
   node = el("section", { class: "timeline", dataset: { part: "timeline" } }, this.#fold, this.#status);
-
-  /** @param {Words} config */
-  constructor(config) { this.#config = config; }
 
   /** @param {Turn} turn */
   update(turn) {
@@ -149,8 +144,8 @@ export class Timeline {
   /** Tells a step in words; how long it took stands in a column of its own. @param {Step} step */
   #line({ event }) {
     if (event.type === "done") return say(event.count ? "written" : "written_none", { n: event.count });
-    const text = event.type === "map_call" ? mapCallWords(event.text, language) : event.text;
-    return eventLine({ ...event, text, seconds: undefined }, this.#config, language);
+    const told = event.type === "map_call" ? mapCallWords(event.text, language) : event.text;
+    return eventLine({ ...event, text: told, seconds: undefined }, language);
   }
 
   #paintSummary() {
@@ -171,7 +166,7 @@ export class Timeline {
     if (turn.isLost) return say("lost");
     if (turn.isAway) return say("away");
     const { current, atOnce } = this.#steps;
-    const line = current ? this.#line(current) : this.#config.starting[language];
+    const line = current ? this.#line(current) : text("progress.starting", language);
     return atOnce > 1 ? line + say("more", { n: atOnce - 1 }) : line;
   }
 

@@ -61,7 +61,7 @@ class TurnView {
     this.#places = new PlacesView(config, answer.node, { onSelect: choose });
     const outline = outlineView(answer.node);
     const views = [
-      new Timeline(config), reviewView({ onAnswer: onReview }), answer, changesView(links),
+      new Timeline(), reviewView({ onAnswer: onReview }), answer, changesView(links),
       routesView({ onAsk }), weatherView(), this.#places, outingView({ onAsk }), nextView({ onAsk }),
       gapsView(),
       sourcesView(), suggestionsView(links), usageView(),
