@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from agent.core.processor import breathe
 from agent.core.strings import letters_of
 from agent.evidence.citations import MARKER
-from agent.evidence.language import SENTENCE_END, fold
+from agent.evidence.language import SENTENCE_END, fold, sentence_spans
 from agent.evidence.queries import clean_text
 from agent.evidence.references import is_domain, without_source_list
 from agent.evidence.types import Source, SourceKind
@@ -41,9 +41,6 @@ _NOT_FOUND = re.compile(
     r"|\b(?:no|not|none|nothing|never|cannot|\w+n[’']t)\b[^.!?\n]{0,120}?"
     r"\b(?:found|find|available|published|known|give|name|say|state|confirm|mention|cover)(?:e?[sdn])?\b",
     re.IGNORECASE,
-)
-_MARKED_SENTENCE = re.compile(
-    r"[^\n]*?(?:[。！？]|[.!?](?=[\s\[]|\Z)|(?=\n)|\Z)(?:[ ]*\[\^[a-z]+\d+-\d+\])*[ \n]*"
 )
 _CONTRASTS = re.compile(
     r"[，,；;]\s*(?:但|不过|然而|只|而)|\b(?:but|however|although|though)\b", re.I
@@ -104,28 +101,30 @@ def without_unsupported(marked: str, sources: Sequence[Source]) -> str:
     """
     borne = _all_letters(sources)
 
-    def kept(sentence: str) -> str:
+    def stays(sentence: str) -> bool:
         breathe()
-        plain = sentence.strip().strip("*_ ")
+        plain = sentence.strip("*_ ")
         leads = plain.startswith("#") or plain.endswith((":", "：")) or "|" in plain
         # Most sentences are marked: only of the others the letters are needed.
-        if leads or MARKER.search(sentence) or letters_of(sentence) in borne:
-            return sentence
-        if says_not_found(plain):
-            return sentence
-        return "\n" * sentence.endswith("\n")
+        is_borne = leads or MARKER.search(sentence) or letters_of(sentence) in borne
+        return bool(is_borne) or says_not_found(plain)
 
-    return "".join(kept(sentence[0]) for sentence in _MARKED_SENTENCE.finditer(marked)).strip()
+    kept, at = list[str](), 0
+    for begin, end in sentence_spans(marked, MARKER):
+        before, sentence, at = marked[at:begin], marked[begin:end], end
+        kept += [before, sentence] if stays(sentence) else ["\n"] * ("\n" in before)
+    return "".join(kept).strip()
 
 
 def remarks_of(marked: str, sources: Sequence[Source]) -> list[str]:
     """Return the sentences of a marked text that no source bears; headings and leads are none."""
     borne, remarks = _all_letters(sources), list[str]()
-    for sentence in _MARKED_SENTENCE.finditer(marked):
+    for begin, end in sentence_spans(marked, MARKER):
         breathe()
-        plain, letters = sentence[0].strip().strip("*_- "), letters_of(sentence[0])
+        sentence = marked[begin:end]
+        plain, letters = sentence.strip("*_- "), letters_of(sentence)
         leads = plain.startswith(("#", "|")) or plain.endswith((":", "："))
-        if leads or not letters or MARKER.search(sentence[0]):
+        if leads or not letters or MARKER.search(sentence):
             continue
         if letters not in borne:
             remarks.append(clean_text(plain, _MAX_QUOTE))

@@ -24,6 +24,12 @@ SENTENCE_END = re.compile(r"(?<=[。！？])|(?<=[.!?])\s+|\n+")
 """Where excerpts are parted and cut, quickly; `sentence_spans` knows "no. 3" and "31. August"."""
 
 
+def whole_sentences(text: str, limit: int) -> str:
+    """Return the sentences that fit into so many characters; empty where the first does not."""
+    ends = [end.start() for end in SENTENCE_END.finditer(text, 0, limit)]
+    return text[: ends[-1]].strip() if ends else ""
+
+
 def with_places(text: str) -> tuple[str, Sequence[int]]:
     """Return the text folded in width and script, and each character's index in it (and the end).
 

@@ -21,7 +21,7 @@ from agent.core.errors import (
     MalformedReply,
 )
 from agent.evidence.citations import id_letters, marked_stretches, read_marker
-from agent.evidence.language import SENTENCE_END
+from agent.evidence.language import SENTENCE_END, whole_sentences
 from agent.evidence.markdown import canonical, link_url
 from agent.evidence.queries import clean_text, same_search
 from agent.evidence.records import with_weekday
@@ -391,9 +391,7 @@ def beginning(text: str) -> str:
     """Return whole sentences as far as they fit; one too long for that is cut visibly."""
     if len(text) <= _EXCERPT:
         return text
-    ends = [end.start() for end in SENTENCE_END.finditer(text, 0, _EXCERPT)]
-    whole = text[: ends[-1]].strip() if ends else ""
-    return whole or f"{text[:_EXCERPT].rstrip()}…"
+    return whole_sentences(text, _EXCERPT) or f"{text[:_EXCERPT].rstrip()}…"
 
 
 def _sources(hits_by_id: dict[str, Hit], provider: str) -> list[Source]:

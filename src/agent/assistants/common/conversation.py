@@ -1,7 +1,6 @@
 """Read a thread: the question, what was said before, what the last answer cited; its length."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ from agent.evidence.claims.corrected import (
     with_words_for_signs,
 )
 from agent.evidence.claims.statements import LINKED, statements
+from agent.evidence.language import whole_sentences
 from agent.evidence.queries import clean_text
 from agent.evidence.references import renumber_for_prompt
 from agent.evidence.types import Source
@@ -28,7 +28,6 @@ EXTENT = "own_text"
 KEPT_MESSAGES = 6
 _QUESTION_CHARACTERS, _LAST_CHARACTERS, _OLDER_CHARACTERS = 2000, 4000, 600
 _LINE_BREAK = " / "
-_SENTENCES = re.compile(r".+[。！？；]|.+[.!?;](?=\s)")
 
 
 def last_question(messages: Sequence[AnyMessage]) -> HumanMessage:
@@ -106,9 +105,7 @@ def _excerpt(text: str, limit: int) -> str:
     while count < len(lines) and len(_LINE_BREAK.join(lines[: count + 1])) <= limit:
         count += 1
     if not count:
-        begin = lines[0][:limit]
-        sentences_of_it = _SENTENCES.match(begin)
-        return f"{sentences_of_it[0] if sentences_of_it else begin} …"
+        return f"{whole_sentences(lines[0], limit) or lines[0][:limit]} …"
     table = count
     while table and lines[table - 1].startswith("|") and lines[count].startswith("|"):
         table -= 1
