@@ -1,9 +1,12 @@
 """What OpenStreetMap's tags say of a place is told in its reader's words."""
 
+from typing import get_args
+
 import pytest
 
 from agent.evidence.constraints import check
 from agent.evidence.records import kind_text
+from agent.evidence.types import Suits
 from agent.mcp.osm.records import PRESENTATION, OsmReader
 from agent.mcp.records import MapOptions, MapRecords, MapResult
 from agent.texts import Language
@@ -34,3 +37,19 @@ def test_what_a_record_s_tags_say_stands_in_the_reader_s_words_or_not_at_all(
     assert kind_text(found, language) == kind
     [fits] = check(found, {"suits": ["children"]}, language)
     assert (fits["verdict"], fits["field"]) == ("satisfied", "category")
+
+
+@pytest.mark.parametrize("language", get_args(Language))
+def test_whom_a_place_suits_is_read_from_its_tags_not_from_the_words_they_are_told_in(
+    language: Language,
+) -> None:
+    """A reader of 無障礙 was told of each café that its access is not known."""
+    row = {"id": "node/1", "name": "X", "lng": 13.4, "lat": 52.5, "tag": "amenity=cafe",
+           "diets_yes": "gluten_free;vegan", "wheelchair": "yes", "kids_area": "yes"}  # fmt: skip
+    options = MapOptions(prefix="a0", language=language)
+    records = MapRecords(MapResult(), options, presentation=PRESENTATION)
+    found = OsmReader(records).add_place(row)
+    assert found is not None
+    suits: list[Suits] = ["wheelchair", "children", "vegan", "vegetarian", "gluten_free"]
+    verdicts = check(found, {"suits": suits}, language)
+    assert {verdict["verdict"] for verdict in verdicts} == {"satisfied"}

@@ -451,6 +451,8 @@ def _suits(place: Place, suits: Suits, language: Language) -> PlaceVerdict:
         met: DemandOutcome = "violated" if access == "no" else "unknown"
         text = say(f"constraints.wheelchair.{access}", language)
         return PlaceVerdict(constraint=suits, verdict=met, field="wheelchair", text=text)
+    if suits in place.get("suits", []):
+        return _verdict(suits, "satisfied", "category", language, value=kind_text(place, language))
     # The name stands above the verdict, the category is told in the reader's language.
     by_name = say("constraints.by_name", language)
     for field, text, value in (

@@ -191,6 +191,8 @@ class Place(TypedDict):
     """The same as figures; absent where any of it cannot be read."""
     wheelchair: NotRequired[Literal["no", "limited"]]
     """Where the map says that one gets into little or nothing of it."""
+    suits: NotRequired[list[Suits]]
+    """Whom or what its record says that it suits, in whatever words that is told."""
     zone: NotRequired[str]
     """Its time zone by its name in the time zone database; China's where it has none."""
     phone: NotRequired[str]

@@ -19,6 +19,7 @@ from agent.evidence.types import (
     Place,
     Route,
     RouteStep,
+    Suits,
     TravelMode,
     Weather,
     WeatherDay,
@@ -57,6 +58,12 @@ _SKIES = {
 """Weather codes of the WMO, in the words that forecasts have here."""
 _FITTED = {"wheelchair": {"no", "limited"}, "highchair": {"no", "0"}, "kids_area": {"no"}}
 """What a place may be fitted with, and what says that it is not."""
+_SUITS: dict[str, tuple[Suits, ...]] = {
+    "wheelchair": ("wheelchair", "elderly"), "highchair": ("children",),
+    "kids_area": ("children",), "vegan": ("vegan", "vegetarian"), "vegetarian": ("vegetarian",),
+    "halal": ("halal",), "kosher": ("kosher",), "gluten_free": ("gluten_free",),
+}  # fmt: skip
+"""Whom a place suits that is fitted so, or has such dishes."""
 _DIRECTIONS = ("北", "东北", "东", "东南", "南", "西南", "西", "西北")
 _BEAUFORT = (1, 6, 12, 20, 29, 39, 50, 62, 75, 89, 103, 118)
 """Kilometres an hour from which on a wind has the next force."""
@@ -226,6 +233,8 @@ class OsmReader:
             place["phone"] = phone
         if (access := row.get("wheelchair")) in ("no", "limited"):
             place["wheelchair"] = access
+        if suits := _suited(row):
+            place["suits"] = suits
         return self.records.add_place(place, keywords)
 
     def _kind(self, row: Mapping[str, Any]) -> str:
@@ -233,17 +242,15 @@ class OsmReader:
 
         In Chinese or English: a reader's own words are made of that.
         """
-        language: Language = self._language if is_chinese(self._language) else "en"
+        language: Language = "zh" if is_chinese(self._language) else "en"
         words = kind_words(str(row.get("tag") or ""), language)
 
         def listed(name: str) -> list[str]:
-            parts = (part.strip() for part in (text_or_none(row.get(name)) or "").split(";"))
-            return [kind_words(f"cuisine={part}", language) for part in parts if part]
+            return [kind_words(f"cuisine={part}", language) for part in _parts(row, name)]
 
         about = [each for each in [*listed("cuisine"), *listed("diets_only")] if each != words]
         about += [say("map.options", language, what=each) for each in listed("diets_yes")]
-        about += [say(f"map.{what}", language) for what, none in _FITTED.items()
-                  if row.get(what) and row[what] not in none]  # fmt: skip
+        about += [say(f"map.{what}", language) for what in _fitted(row)]
         about = list(dict.fromkeys(about))
         text = say("punctuation.comma", language).join(about)
         return f"{words}{say('punctuation.brackets', language, text=text) if about else ''}"
@@ -300,6 +307,22 @@ class OsmReader:
         if zone := text_or_none(reply.get("zone")):
             weather["zone"] = zone
         return self.records.add_weather(weather, _FORECASTS, by="Open-Meteo")
+
+
+def _parts(row: Mapping[str, Any], name: str) -> list[str]:
+    parts = (part.strip() for part in (text_or_none(row.get(name)) or "").split(";"))
+    return [part for part in parts if part]
+
+
+def _fitted(row: Mapping[str, Any]) -> list[str]:
+    return [what for what, none in _FITTED.items() if row.get(what) and row[what] not in none]
+
+
+def _suited(row: Mapping[str, Any]) -> list[Suits]:
+    """Return whom or what a place suits by its tags."""
+    dishes = [dish for key in ("cuisine", "diets_only", "diets_yes") for dish in _parts(row, key)]
+    suited = (suits for what in [*_fitted(row), *dishes] for suits in _SUITS.get(what, ()))
+    return list(dict.fromkeys(suited))
 
 
 def _legs(way: Mapping[str, Any]) -> list[tuple[int | None, int | None]]:
