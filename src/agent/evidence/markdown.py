@@ -69,6 +69,12 @@ def fenced(text: str, language: str = "") -> str:
     return "\n".join([f"{fence}{language}", text, fence])
 
 
+def first_heading(text: str) -> str:
+    """Return the words of a text's first heading of the upper two levels; empty without one."""
+    lines = (line.partition(" ") for line in text.splitlines() if line.startswith("#"))
+    return next((words.strip() for mark, _, words in lines if mark in ("#", "##") and words), "")
+
+
 def link_url(url: str) -> str:
     """Return the URL as it can stand in `[n](…)`; empty where it leads nowhere.
 

@@ -21,7 +21,7 @@ from agent.core.errors import AgentError, ProviderError
 from agent.core.faults import contained
 from agent.core.processor import compute
 from agent.core.strings import cut_to_tokens, estimated_tokens
-from agent.evidence.markdown import canonical, link_url
+from agent.evidence.markdown import canonical, first_heading, link_url
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
 from agent.knowledge.ranking import Bm25, best_first
@@ -37,7 +37,6 @@ MAX_TEXT = 120_000
 """Characters kept of a page; the longest page of a manual has half of that."""
 _MAX_LINKS, _LEAST_TOKENS = 10, 200
 _MAX_ADDRESS, _MAX_WANTED, _MAX_TITLE = 2000, 400, 200
-_HEADING = re.compile(r"^#[ \t]+(.+)$", re.MULTILINE)
 _MARKDOWN_LINK = re.compile(r"\[([^\[\]\n]{2,120})\]\((https?://[^\s()]{1,500})\)")
 
 
@@ -186,8 +185,7 @@ async def open_whole_page(url: str, services: Services, meter: Meter) -> OpenedP
             raise
         text, partial, links = contents[0].text, False, dict[str, str]()
         address = published = ""
-        heading = _HEADING.search(text)
-        title = heading[1].strip() if heading else ""
+        title = first_heading(text)
     else:
         text, title = article.text, article.title
         partial, links, address = article.partial, article.links, article.final_url

@@ -15,6 +15,7 @@ from agent.core.budget import Meter
 from agent.core.errors import AgentError, BudgetExceeded, ConfigurationError, ProviderError
 from agent.core.faults import contained
 from agent.evidence.geo import distance_m, parse_lnglat
+from agent.evidence.intent import LNGLAT
 from agent.evidence.language import SENTENCE_END
 from agent.evidence.markdown import link_url
 from agent.evidence.types import Gap, Place
@@ -197,7 +198,7 @@ async def map_tools(
 
 
 _SEARCHES, _DETAIL = ("maps_around_search", "maps_text_search"), "maps_search_detail"
-_LOCATE, _PAIR = "maps_geo", re.compile(r"\d{1,3}\.\d{2,},\d{1,3}\.\d{2,}")
+_LOCATE = "maps_geo"
 _SAME_SPOT_M, _BESIDE_M = 100, 300
 _PLACE_ID = re.compile(r'"id":\s*"([^"]{3,40})"')
 
@@ -211,7 +212,7 @@ def located(messages: Sequence[AnyMessage]) -> dict[str, str]:
             if call["name"] == _LOCATE:
                 addresses[call["id"] or ""] = str(call["args"].get("address") or "")
         if isinstance(message, ToolMessage) and (name := addresses.get(message.tool_call_id)):
-            names |= dict.fromkeys(_PAIR.findall(str(message.text)), name)
+            names |= dict.fromkeys(LNGLAT.findall(str(message.text)), name)
     return names
 
 

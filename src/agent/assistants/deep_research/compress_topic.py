@@ -34,6 +34,7 @@ from agent.core.progress import Emit, event
 from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens, first_lines
 from agent.evidence.citations import MARKER, cited_ids
 from agent.evidence.language import SENTENCE_END
+from agent.evidence.markdown import first_heading
 from agent.evidence.queries import clean_text
 from agent.evidence.references import is_domain
 from agent.evidence.types import Gap, Source
@@ -46,7 +47,6 @@ from agent.state import answer_language
 from agent.texts import Language
 
 log = logging.getLogger(__name__)
-_HEADING = re.compile(r"^#{1,2}[ \t]+(\S[^\n]{1,200})$", re.MULTILINE)
 _MAX_TITLE = 160
 
 
@@ -110,9 +110,9 @@ def _item(page: UsefulPage, text: str) -> Item:
 
 def _read(page: UsefulPage, text_found: tuple[str, bool] | None) -> ReadPage:
     text, partial = text_found if text_found and text_found[0].strip() else (page["snippet"], True)
-    if text_found and is_domain(page["title"]) and (heading := _HEADING.search(text)):
+    if text_found and is_domain(page["title"]) and (heading := first_heading(text)):
         # Google names a page by its site alone.
-        page = UsefulPage(**{**page, "title": only_known(heading[1].strip(), ())[:_MAX_TITLE]})
+        page = UsefulPage(**{**page, "title": only_known(heading, ())[:_MAX_TITLE]})
     # A page could write our markers to have itself cited under another source's name.
     return ReadPage(page, only_known(text[:MAX_TEXT], ()), partial or len(text) > MAX_TEXT)
 
