@@ -151,7 +151,7 @@ class ThreadArchive:
         """Return a thread's last values; raise AgentError where there is no such thread."""
         saved = await self._saver.aget_tuple(_config(thread_id))
         if saved is None:
-            raise AgentError(f"there is no thread {thread_id} here")
+            raise AgentError(f"There is no thread {thread_id} here.")
         return dict(saved.checkpoint["channel_values"])
 
     async def is_worked_on(self, thread_id: str) -> bool:
@@ -175,7 +175,7 @@ class ThreadArchive:
         """
         values = await self.values(thread_id)
         if await self.is_worked_on(thread_id):
-            raise AgentError(f"a run works on {thread_id}: stop it first")
+            raise AgentError(f"A run works on {thread_id}: stop it first.")
         await self._evidence.forget(thread_id, values)
         await self._runs.forget(thread_id)
         await self._saver.adelete_thread(thread_id)

@@ -39,10 +39,10 @@ async def test_a_conversation_goes_on_with_its_thread_on_whichever_instance(
 async def test_a_response_is_its_owner_s(served: Served) -> None:
     async with client_of(served) as alice, client_of(served, 1, BOB) as bob:
         first = await alice.responses.create(model="agent", input=EN)
-        with pytest.raises(BadRequestError, match="there is no such response"):
+        with pytest.raises(BadRequestError, match="There is no such response"):
             await bob.responses.create(model="agent", input=EN, previous_response_id=first.id)
         mine = {"thread_id": (first.metadata or {})["thread_id"]}
-        with pytest.raises(BadRequestError, match="there is no such thread"):
+        with pytest.raises(BadRequestError, match="There is no such thread"):
             await bob.chat.completions.create(**ASK, metadata=mine)
 
 

@@ -266,7 +266,7 @@ def test_a_date_to_come_is_refused_in_the_reader_s_language() -> None:
     with pytest.raises(ConfigurationError, match="search_since") as refused:
         Configuration(search_since="2099-01-01")
     assert problem_text(refused.value, "zh") == "search_since：不能是将来的日期"
-    assert problem_text(refused.value, "en") == "search_since: must not be in the future"
+    assert problem_text(refused.value, "en") == "search_since must not be in the future."
     with pytest.raises(ConfigurationError, match="a day of the calendar"):
         Configuration(search_since="2026-02-30")
 

@@ -123,8 +123,8 @@ async def test_so_it_is_in_a_batch_and_by_the_event_protocol(http: httpx.AsyncCl
 @pytest.mark.parametrize(
     ("command", "told"),
     [
-        ({"goto": {"node": "web_research", "input": {}}}, "command.goto: must be a node's name"),
-        ({"goto": "reflection"}, "command.goto: there is no earlier run on this thread"),
+        ({"goto": {"node": "web_research", "input": {}}}, "command.goto must be a node's name"),
+        ({"goto": "reflection"}, "command.goto: There is no earlier run on this thread"),
         ({"update": {"turn": 5}, "goto": "__end__"}, "command.update.turn: "),
     ],
 )

@@ -169,7 +169,7 @@ def test_nothing_new_begins_once_the_cost_is_reached(
     assert "stopped, 2 left" in done.err
     assert len(rows(cli)) == 1
     assert rows(cli)[0]["usage"]["cost_usd"] > 0
-    assert "with a higher --max-cost, go on with: " in done.err
+    assert "With a higher --max-cost, go on with: " in done.err
     assert "--max-cost 1e-06" in done.err
 
 

@@ -42,7 +42,7 @@ def test_what_ends_a_program_ends_the_run_in_order(
     out, err = process.communicate(timeout=240)
     assert (process.returncode, out) == (130, "")
     assert "Traceback" not in err
-    assert "cancelled; go on with: " in err
+    assert "The question was cancelled. Go on with: " in err
     assert _runs(cli) == ["cancelled"]
 
 

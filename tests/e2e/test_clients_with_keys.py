@@ -104,11 +104,11 @@ async def test_a_thread_and_a_response_of_another_owner_are_none_for_openai_s_cl
         AsyncOpenAI(base_url=url, api_key=BOB, max_retries=0) as bob,
     ):
         first = await alice.responses.create(model="agent", input=EN)
-        with pytest.raises(BadRequestError, match="there is no such response"):
+        with pytest.raises(BadRequestError, match="There is no such response"):
             await bob.responses.create(model="agent", input=EN, previous_response_id=first.id)
         mine = {"thread_id": (first.metadata or {})["thread_id"]}
         asked: Any = [{"role": "user", "content": EN}]
-        with pytest.raises(BadRequestError, match="there is no such thread"):
+        with pytest.raises(BadRequestError, match="There is no such thread"):
             await bob.chat.completions.create(model="agent", messages=asked, metadata=mine)
         # The same conversation, word by word, is another owner's, and so another thread.
         said: Any = [*asked, {"role": "assistant", "content": first.output_text}, *asked]
@@ -118,7 +118,7 @@ async def test_a_thread_and_a_response_of_another_owner_are_none_for_openai_s_cl
 
 async def test_a_wrong_key_is_an_authentication_error_of_openai_s_client(keyed: DevServer) -> None:
     async with AsyncOpenAI(base_url=f"{keyed.url}/v1", api_key=WRONG, max_retries=0) as client:
-        with pytest.raises(OpenAIKeyError, match="this key is not known"):
+        with pytest.raises(OpenAIKeyError, match="This key is not known"):
             await client.models.list()
 
 
@@ -131,7 +131,7 @@ def test_the_command_line(place: tuple[DevServer, str], cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sent", "told"), [(WRONG, "this key is not known"), ("", "a key is needed")]
+    ("sent", "told"), [(WRONG, "This key is not known"), ("", "A key is needed")]
 )
 async def test_a_wrong_key_is_said_plainly_to_every_sdk(
     keyed: DevServer, sent: str, told: str
@@ -149,7 +149,7 @@ async def test_a_wrong_key_is_said_plainly_to_every_sdk(
         assert reply.headers["www-authenticate"] == "Bearer"
 
 
-@pytest.mark.parametrize(("sent", "told"), [(WRONG, "does not accept it"), ("", "wants a key")])
+@pytest.mark.parametrize(("sent", "told"), [(WRONG, "is not accepted by"), ("", "is needed by")])
 def test_a_wrong_key_is_one_line_of_the_command_line(
     keyed: DevServer, cli: Cli, sent: str, told: str
 ) -> None:

@@ -42,7 +42,7 @@ def test_a_question_ends_in_one_line_and_goes_on_where_it_was(
     data = cli.folder / "data"
     full_at(cli, gemini, 2)
     done = cli.run("ask", text, *NO_MAP, "--json", **keyed(gemini))
-    failed_in_one_line(done, 1, "TANLU_DATA_DIR", str(data), told, "go on with: ", "--thread")
+    failed_in_one_line(done, 1, "TANLU_DATA_DIR", str(data), told, "Go on with: ", "--thread")
     assert "unexpected" not in done.stderr
     assert tasks(gemini, "reflection") + tasks(gemini, "answer") == 0
     asked = len(gemini.requests)
@@ -63,7 +63,7 @@ def test_a_batch_ends_says_how_to_go_on_and_pays_no_question_more(
     done = cli.run("batch", "questions.jsonl", *to, **keyed(gemini))
     assert done.returncode == 1, done.stderr
     assert "TANLU_DATA_DIR" in done.stderr
-    assert "go on with: " in done.stderr
+    assert "Go on with: " in done.stderr
     assert "Traceback" not in done.stderr
     assert "unexpected" not in done.stderr + (cli.folder / "answers.jsonl.log").read_text("utf-8")
     assert rows(cli) == []

@@ -93,7 +93,7 @@ def test_ctrl_c_finishes_the_file_in_flight_and_says_how_to_go_on(cli: Cli) -> N
     assert process.returncode == 130, err
     assert "finishing the files in flight" in err
     assert err.splitlines()[-1].endswith(
-        "go on with: tanlu ingest docs --collection documents --shared"
+        "Go on with: tanlu ingest docs --collection documents --shared"
     )
     read = int(out.partition("files: ")[2].partition(" read")[0])
     rest = json.loads(cli.run("ingest", "docs", "--shared", "--json").stdout)

@@ -103,14 +103,14 @@ async def test_a_thread_id_asks_a_follow_up_on_a_thread_every_client_sees(
 @pytest.mark.parametrize(
     ("given", "named"),
     [
-        ({}, "question: is missing"),
-        ({"question": " \u200b"}, "question: is empty"),
-        ({"question": "长" * 20_001}, "question: is longer than 20000"),
+        ({}, "Question is missing"),
+        ({"question": " \u200b"}, "Question is empty"),
+        ({"question": "长" * 20_001}, "Question is longer than 20000"),
         ({"question": EN, "max_research_loops": 99}, "max_research_loops: 99"),
         ({"question": EN, "user_location": {"lng": 116.4}}, "user_location: 'lat'"),
         ({"question": EN, "collections": ["a"]}, "collections: there is no 'a'"),
         ({"question": EN, "review_plan": True}, "review_plan: a tool cannot wait"),
-        ({"question": EN, "thread_id": "../runs"}, "thread_id: must be"),
+        ({"question": EN, "thread_id": "../runs"}, "thread_id must be"),
         ({"question": EN, "thread_id": "5f0d3fd3-6bbf-4b8e-9d3c-0f3a3f7f3b11"}, "thread_id: there"),
     ],
 )
@@ -161,11 +161,11 @@ async def test_search_and_fetch_have_the_shape_that_chatgpt_s_connectors_expect(
     ("tool", "given", "named"),
     [
         ("search", {}, "query: Field required"),
-        ("search", {"query": " \u200b"}, "query: is empty"),
+        ("search", {"query": " \u200b"}, "Query is empty"),
         ("search", {"query": "长" * 501}, "query: String should have at most"),
         ("search", {"query": EN, "limit": 9}, "limit: Extra inputs"),
-        ("fetch", {"id": "file:///etc/passwd"}, "id: must be the id of a result"),
-        ("fetch", {"id": "document:nothing"}, "id: there is no such document"),
+        ("fetch", {"id": "file:///etc/passwd"}, "Id must be the id of a result"),
+        ("fetch", {"id": "document:nothing"}, "id: There is no such document"),
         ("fetch", {"id": "http://127.0.0.1/ok"}, "127.0.0.1"),
         ("fetch", {"id": "http://169.254.169.254/latest"}, "169.254.169.254"),
     ],

@@ -71,8 +71,8 @@ async def test_a_wrong_call_is_answered_in_one_line(tmp_path: Path) -> None:
         no_thread = await session.call_tool("agent", {"question": EN, "thread_id": absent})
         empty = await session.call_tool("agent", {"question": " "})
     assert said(unknown).startswith("there is no tool 'oracle'; known: agent")
-    assert said(no_thread) == "thread_id: there is no such thread"
-    assert said(empty) == "question: is empty"
+    assert said(no_thread) == "thread_id: There is no such thread."
+    assert said(empty) == "Question is empty."
     assert unknown.isError
     assert no_thread.isError
     assert empty.isError

@@ -17,7 +17,7 @@ from tests.support.terminal import terminal
 
 __all__ = ["cli_fixture"]
 pytestmark = [pytest.mark.server, pytest.mark.slow]
-SAID = "the plan that waits on this thread is one of {assistant}; answer it there"
+SAID = "The plan that waits on this thread is one of {assistant}; answer it there"
 QUESTION = "宁德时代钠离子电池的技术路线与同行相比如何"
 
 

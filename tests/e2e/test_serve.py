@@ -70,7 +70,7 @@ def test_a_second_server_in_the_folder_ends_with_the_reason_in_one_line(cli: Cli
     assert second.returncode == 1
     assert second.stdout == ""
     (line,) = second.stderr.splitlines()
-    assert line.startswith("tanlu: another server is running in this folder: stop that one")
+    assert line.startswith("tanlu: Another server is running in this folder: stop that one")
 
 
 def test_an_address_that_is_not_this_machines_is_refused_in_one_line(cli: Cli) -> None:

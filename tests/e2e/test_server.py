@@ -53,7 +53,7 @@ async def test_without_a_key_it_starts_and_says_that_it_is_sample_data(server: D
 
 async def test_a_second_server_in_the_folder_ends_and_says_why(server: DevServer) -> None:
     """It would begin the first one's runs once more, and each would undo the other's files."""
-    with pytest.raises(RuntimeError, match="another server is running in this folder: stop that"):
+    with pytest.raises(RuntimeError, match="Another server is running in this folder: stop that"):
         DevServer(server.folder).start()
     async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=60) as http:
         assert (await http.get("/healthz")).status_code == 200

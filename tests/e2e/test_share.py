@@ -29,7 +29,7 @@ async def test_an_answer_is_shared_listed_and_withdrawn_and_goes_with_its_thread
 ) -> None:
     thread = (await client.threads.create())["thread_id"]
     early = cli.run("share", thread, "--url", server.url)
-    assert (early.returncode, "there is no answer on this thread yet" in early.stderr) == (1, True)
+    assert (early.returncode, "There is no answer on this thread yet" in early.stderr) == (1, True)
     await client.runs.wait(thread, "agent", input=ASK, context=CHEAP)
     made = cli.run("share", thread, "--url", server.url, "--days", "2", "--json")
     assert made.returncode == 0, made.stderr
@@ -63,7 +63,7 @@ async def test_with_keys_its_owner_alone_shares_and_everybody_reads(
             thread = (await client.threads.create())["thread_id"]
             await client.runs.wait(thread, "agent", input=ASK, context=CHEAP)
         refused = cli.run("share", thread, "--url", server.url, TANLU_API_KEY=BOB)
-        assert (refused.returncode, "there is no such thread" in refused.stderr) == (1, True)
+        assert (refused.returncode, "There is no such thread." in refused.stderr) == (1, True)
         made = cli.run("share", thread, "--url", server.url, TANLU_API_KEY=ALICE)
         url = made.stdout.partition(" ")[0]
         assert EN in read(url).text

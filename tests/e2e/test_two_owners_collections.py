@@ -105,7 +105,7 @@ async def test_search_and_fetch_over_mcp_see_the_same(
                 assert f"as {name} has it" in page["text"]
                 assert page["metadata"]["collection"] == name
             else:
-                assert said(fetched) == "id: there is no such document"
+                assert said(fetched) == "id: There is no such document."
 
 
 @pytest.mark.parametrize("owner", ["alice", "bob", ""])

@@ -138,7 +138,9 @@ def test_installed_alone_it_explains_itself(command: Path, tmp_path: Path) -> No
 def test_without_its_extra_serve_names_it_in_one_line(command: Path, tmp_path: Path) -> None:
     done = tanlu(command, tmp_path, "serve")
     assert done.returncode == 1
-    assert done.stderr == 'tanlu: serve needs the extra "server": pip install "tanlu[server]"\n'
+    assert (
+        done.stderr == 'tanlu: Serving needs the extra "server": `pip install "tanlu[server]"`.\n'
+    )
 
 
 def test_with_its_extra_serve_brings_the_page_from_an_empty_folder(

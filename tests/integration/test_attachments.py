@@ -59,6 +59,6 @@ async def test_words_alone_have_no_such_gap() -> None:
 @pytest.mark.parametrize("name", list(BLOCKS))
 async def test_a_picture_alone_is_answered_with_what_to_do(name: str) -> None:
     async with laboratory() as lab:
-        with pytest.raises(InputError, match="attachments are not read") as refused:
+        with pytest.raises(InputError, match="Attachments are not read") as refused:
             await lab.ask(question("", name))
     assert refused.value.fault == "attachments_only"

@@ -148,7 +148,7 @@ def test_an_answer_that_the_provider_refused_is_left_and_judged_at_the_next_star
     first = here("judge", "a.jsonl", **env)
     assert first.code == 1
     assert "2: not judged" in first.err
-    assert "1 without a verdict" in first.err.splitlines()[-1]
+    assert "Without a verdict: 1" in first.err.splitlines()[-1]
     assert "Traceback" not in first.err
     fault.times = 0
     asked = len(llm.turns)
@@ -164,7 +164,7 @@ def test_a_spent_quota_stops_and_asks_nothing_more(
     gemini.fail("status", status=429, body=gemini_error(429, quota_id=quota), times=None)
     stopped = here("judge", "a.jsonl", "--concurrency", "1", **env)
     assert stopped.code == 1
-    assert "stopped, 9 without a verdict" in stopped.err
+    assert "Stopped, 9 without a verdict" in stopped.err
     assert stopped.err.count("not judged") == 1
 
 
@@ -288,7 +288,7 @@ def test_ctrl_c_lets_the_verdict_under_way_finish_and_leaves_the_rest(
     llm.then(interrupted)
     stopped = here("judge", "a.jsonl", "--concurrency", "1", **env)
     assert stopped.code == 130
-    assert "finishing the verdicts under way" in stopped.err
+    assert "Finishing the verdicts under way" in stopped.err
     assert "(2 left)" in stopped.err.splitlines()[-1]
     assert len(read_verdicts(cli.folder / "a.jsonl.verdicts.jsonl")) == 1
     assert here("judge", "a.jsonl", **env).code == 0
@@ -406,8 +406,8 @@ def test_files_without_verdicts_or_a_common_judge_are_not_compared(
     put(cli, "b.jsonl", of("0", "Incorrect"))
     refused = here("compare", "a.jsonl", "b.jsonl", **ENGLISH)
     assert refused.code == 2
-    assert "b.jsonl: has no verdicts yet: tanlu judge it first" in refused.err
+    assert "b.jsonl has no verdicts yet: `tanlu judge` it first." in refused.err
     assert here("judge", "b.jsonl", "--model", "gemini-3.5-flash-lite", **env).code == 0
     refused = here("compare", "a.jsonl", "b.jsonl", **ENGLISH)
     assert refused.code == 2
-    assert "no model has judged both" in refused.err
+    assert "No model has judged both" in refused.err

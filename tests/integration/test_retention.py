@@ -135,7 +135,7 @@ async def test_a_deletion_takes_all_of_a_thread_and_nothing_of_others(house: Hou
     assert await house.threads.reply_cache.load("turn-two", "key") == "paid"
     assert [await house.has_read(thread) for thread in (gone, kept)] == [False, True]
     assert (await house.threads.runs.latest()).thread_id == kept  # type: ignore[union-attr]
-    with pytest.raises(AgentError, match="there is no thread"):
+    with pytest.raises(AgentError, match="There is no thread"):
         await house.archive.delete(gone)
 
 

@@ -66,7 +66,7 @@ async def test_a_team_waits_with_its_steps_and_goes_on_with_those_it_is_given(
     assert shown["estimate"]["model_calls"] >= 4
     assert team.llm.asked("team_researcher") == []
     again = (await resumed(team, {"steps": [" "]}))["__interrupt__"][0].value
-    assert again["problem"] == "steps[0]: is empty"
+    assert again["problem"] == "steps[0] is empty."
     state = await resumed(team, {"steps": [STEPS[1], "桥有多长？"]})
     assert state["sub_questions"] == [STEPS[1], "桥有多长？"]
     assert "桥有多长？" in team.llm.asked("team_researcher")[0].user
@@ -83,7 +83,7 @@ async def test_a_report_waits_with_its_topics_and_goes_on_with_those_it_is_given
     assert shown["estimate"]["model_calls"] >= 4 + 3 + 2 + 5
     assert report.llm.asked("deep_explore") == []
     again = (await resumed(report, {"topics": ["成本", "成本"]}))["__interrupt__"][0].value
-    assert again["problem"] == "topics[1].name: is there twice"
+    assert again["problem"] == "topics[1].name is there twice."
     report.llm.topics = ("回收", "成本")
     state = await resumed(report, {"topics": ["回收", shown["topics"][0]]})
     assert [(topic["id"], topic["name"]) for topic in state["plan"]] == [
@@ -159,7 +159,7 @@ async def test_without_a_thread_a_review_is_refused_before_anything_is_paid(
     labs: list[Any] = [team, dossier, report]
     for lab in labs:
         graph = lab.graph.builder.compile()
-        with pytest.raises(ConfigurationError, match="review_plan: needs a thread"):
+        with pytest.raises(ConfigurationError, match="review_plan needs a thread"):
             await graph.ainvoke({"messages": "?"}, context=lab.configured(review_plan=True))
         assert lab.llm.turns == []
 

@@ -169,7 +169,7 @@ async def test_a_persons_time_is_none_of_the_runs(lab: Lab) -> None:
 
 async def test_a_run_without_a_thread_is_refused_before_it_costs_anything(lab: Lab) -> None:
     graph = build_graph(lambda: lab.services).compile()
-    with pytest.raises(ConfigurationError, match="review_plan: needs a thread"):
+    with pytest.raises(ConfigurationError, match="review_plan needs a thread"):
         await graph.ainvoke({"messages": EN}, context=configure(REVIEW))  # type: ignore[arg-type]
     assert lab.gemini.requests == []
 

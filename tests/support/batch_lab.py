@@ -151,7 +151,7 @@ class Here:
 
     def resume(self, said: str, **env: str) -> Said:
         """Run the command that the last line of stderr tells to go on with."""
-        words = shlex.split(said.strip().splitlines()[-1].split("go on with: ")[1])
+        words = shlex.split(said.strip().splitlines()[-1].split("Go on with: ")[1])
         assert words[0] == "tanlu"
         return self(*words[1:], **env)
 

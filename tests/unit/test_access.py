@@ -72,20 +72,20 @@ def test_a_key_names_its_owner_and_a_wrong_header_is_not_replaced_by_the_cookie(
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        (" ", "entry 1: must be name:key"),
-        (",", "entry 1: must be name:key"),
-        (ANNA, "entry 1: must be name:key"),
-        (f"anna:{ANNA},", "entry 2: must be name:key"),
-        (f"anna:{ANNA},bo:", "entry 2: must be name:key"),
-        (f":{ANNA}", "entry 1: must be name:key"),
-        (f"an na:{ANNA}", "entry 1: the name"),
-        (f"安娜:{ANNA}", "entry 1: the name"),
-        (f"{'a' * 65}:{ANNA}", "entry 1: the name"),
-        ("anna:fifteen-letters", "entry 1: the key must have 16"),
-        ("anna:sixteen letters and more", "entry 1: the key must be printable"),
-        ("anna:ключ-ключ-ключ-ключ", "entry 1: the key must be printable"),
-        (f"anna:{ANNA},anna:{BO}", "entry 2: name or key is used twice"),
-        (f"anna:{ANNA},bo:{ANNA}", "entry 2: name or key is used twice"),
+        (" ", "Entry 1: must be name:key"),
+        (",", "Entry 1: must be name:key"),
+        (ANNA, "Entry 1: must be name:key"),
+        (f"anna:{ANNA},", "Entry 2: must be name:key"),
+        (f"anna:{ANNA},bo:", "Entry 2: must be name:key"),
+        (f":{ANNA}", "Entry 1: must be name:key"),
+        (f"an na:{ANNA}", "Entry 1: the name"),
+        (f"安娜:{ANNA}", "Entry 1: the name"),
+        (f"{'a' * 65}:{ANNA}", "Entry 1: the name"),
+        ("anna:fifteen-letters", "Entry 1: the key must have 16"),
+        ("anna:sixteen letters and more", "Entry 1: the key must be printable"),
+        ("anna:ключ-ключ-ключ-ключ", "Entry 1: the key must be printable"),
+        (f"anna:{ANNA},anna:{BO}", "Entry 2: name or key is used twice"),
+        (f"anna:{ANNA},bo:{ANNA}", "Entry 2: name or key is used twice"),
     ],
 )
 def test_a_bad_entry_is_named_by_its_number_and_never_shown(text: str, named: str) -> None:
@@ -98,7 +98,7 @@ def test_a_bad_entry_is_named_by_its_number_and_never_shown(text: str, named: st
 def test_a_bad_setting_lets_nobody_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TANLU_API_KEYS", "anna:short")
     rules = access()
-    assert rules.problem.startswith("TANLU_API_KEYS: entry 1")
+    assert rules.problem.startswith("TANLU_API_KEYS: Entry 1")
     assert not rules.open
     assert identify({"x-api-key": "short"}, rules) is None
 
@@ -141,7 +141,7 @@ def test_further_names_are_those_of_the_setting(written: str, header: str, meant
 
 @pytest.mark.parametrize("text", ["https://a.example", "a b", "a/b", "*.example.org", "a@b", "."])
 def test_a_host_that_is_none_is_refused_at_once(text: str) -> None:
-    with pytest.raises(ConfigurationError, match=r"TANLU_ALLOWED_HOSTS: .*must be a name"):
+    with pytest.raises(ConfigurationError, match="TANLU_ALLOWED_HOSTS must have names"):
         of(hosts=text)
 
 
@@ -153,7 +153,7 @@ def test_origins_are_read_as_browsers_write_them() -> None:
 
 @pytest.mark.parametrize("text", ["*", "null", "studio.example.org", "https://a.example/path"])
 def test_an_origin_that_is_none_is_refused_at_once(text: str) -> None:
-    with pytest.raises(ConfigurationError, match=r"TANLU_CORS_ORIGINS: .*must be an origin"):
+    with pytest.raises(ConfigurationError, match="TANLU_CORS_ORIGINS must have origins"):
         of(origins=text)
 
 

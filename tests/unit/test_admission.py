@@ -33,7 +33,7 @@ def test_the_longest_question_passes_whatever_it_is_written_in(question: str) ->
 
 @pytest.mark.parametrize("name", ["input", "command", "context", "config", "metadata"])
 def test_what_is_too_long_is_refused_by_name(name: str) -> None:
-    with pytest.raises(InputError, match=f"^{name}: is longer than"):
+    with pytest.raises(InputError, match=f"^{name} is longer than"):
         check_run({name: {"x": "x" * (MAX_INPUT + 1)}})
 
 
@@ -43,12 +43,12 @@ def test_a_picture_that_makes_an_input_too_long_is_told_not_to_be_read() -> None
     message = {"role": "user", "content": [text, picture]}
     with pytest.raises(InputError, match="attachments are not read"):
         check_run({"input": {"messages": [message]}})
-    with pytest.raises(InputError, match=r"characters$"):
+    with pytest.raises(InputError, match=r"characters\.$"):
         check_run({"input": {"messages": [{"role": "user", "content": [text] * 9_999}]}})
 
 
 def test_many_small_parts_are_as_much_as_one_large_one() -> None:
-    with pytest.raises(InputError, match=r"^input: "):
+    with pytest.raises(InputError, match=r"^input "):
         check_run({"input": {"messages": [[]] * MAX_INPUT}})
 
 
@@ -57,7 +57,7 @@ def test_a_deep_value_is_measured_to_its_bottom() -> None:
     for _ in range(5000):
         deep = [deep]
     assert characters_in(deep) == 5004
-    with pytest.raises(InputError, match=r"^metadata: "):
+    with pytest.raises(InputError, match=r"^metadata "):
         check_run({"metadata": {"deep": ["x" * MAX_SETTINGS]}})
 
 
@@ -73,7 +73,7 @@ def test_what_no_json_could_say_again_is_refused_by_name(name: str) -> None:
     """One such thread would hide its owner's whole list behind an error."""
     check_run({name: nested(MAX_DEPTH)})
     for levels in (MAX_DEPTH + 1, 1000):
-        with pytest.raises(InputError, match=f"^{name}: is nested"):
+        with pytest.raises(InputError, match=f"^{name} is nested"):
             check_run({name: nested(levels)})
 
 
@@ -84,19 +84,19 @@ def test_steps_within_what_our_graphs_take_pass(steps: int) -> None:
 
 @pytest.mark.parametrize("steps", [0, -1, MAX_STEPS + 1, 10**9, 1.5, True, "10", None])
 def test_other_steps_are_refused_by_name(steps: object) -> None:
-    with pytest.raises(InputError, match=r"^config\.recursion_limit: must be between 1 and"):
+    with pytest.raises(InputError, match=r"^config\.recursion_limit must be between 1 and"):
         check_run({"config": {"recursion_limit": steps}})
 
 
 def test_a_webhook_is_refused() -> None:
-    with pytest.raises(InputError, match=r"^webhook: "):
+    with pytest.raises(InputError, match=r"^webhook "):
         check_run({"webhook": "http://127.0.0.1:9/"})
     check_run({"webhook": None})
 
 
 def test_nothing_is_told_to_langsmith() -> None:
     """Its keys would be asked for over the network, for each run and without any setting."""
-    with pytest.raises(InputError, match=r"^feedback_keys: "):
+    with pytest.raises(InputError, match=r"^feedback_keys "):
         check_run({"feedback_keys": ["liked"]})
     check_run({"feedback_keys": []})
 
@@ -104,7 +104,7 @@ def test_nothing_is_told_to_langsmith() -> None:
 @pytest.mark.parametrize("name", ["interrupt_before", "interrupt_after"])
 def test_a_list_of_nodes_is_no_place_for_a_book(name: str) -> None:
     check_run({name: "*"})
-    with pytest.raises(InputError, match=f"^{name}: "):
+    with pytest.raises(InputError, match=f"^{name} "):
         check_run({name: ["x" * MAX_SETTINGS]})
 
 
@@ -170,7 +170,7 @@ def test_a_value_of_another_shape_is_the_server_s_to_refuse(odd: object) -> None
 def test_a_context_that_the_server_repeats_in_its_config_is_named_as_it_was_sent() -> None:
     context = {"api_key": "x"}
     config = {"configurable": {**context, "__context_provided__": True}}
-    with pytest.raises(InputError, match=r"^context\.api_key: "):
+    with pytest.raises(InputError, match=r"^context\.api_key "):
         check_run({"context": context, "config": config})
 
 
@@ -181,7 +181,7 @@ def test_what_a_checkpoint_slips_into_the_config_is_seen(slipped: Mapping[str, A
     """The server puts its names in there, whichever they are, after it copied the context."""
     context = {"mode": "x"}
     config = {"configurable": {**context, "__context_provided__": True, **slipped}}
-    with pytest.raises(InputError, match=r"^config\.configurable\..*api_key: "):
+    with pytest.raises(InputError, match=r"^config\.configurable\..*api_key "):
         check_run({"context": context, "config": config})
 
 
@@ -194,7 +194,7 @@ def test_a_run_is_put_off_for_a_time_and_overtakes_nobody(seconds: object) -> No
     """The server's queue is sorted by when a run may begin; a time gone by comes first there."""
     check_run({"after_seconds": 0})
     check_run({"after_seconds": LONGEST_DELAY})
-    with pytest.raises(InputError, match=r"^after_seconds: must be between 0 and"):
+    with pytest.raises(InputError, match=r"^after_seconds must be between 0 and"):
         check_run({"after_seconds": seconds})
 
 

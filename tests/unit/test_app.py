@@ -155,7 +155,7 @@ async def test_the_guard_stands_before_everything_and_closes_on_keys_it_cannot_r
     reply = await health()
     assert reply.status_code == 503
     for told in (caplog.text, reply.json()["reason"]):
-        assert "TANLU_API_KEYS: entry 1: the key must have 16" in told
+        assert "TANLU_API_KEYS: Entry 1: the key must have 16" in told
         assert "3141" not in told
 
 

@@ -32,7 +32,7 @@ def test_a_file_that_cannot_be_written_is_named_and_the_others_are_written(
     lines = capsys.readouterr().err.splitlines()
     assert sum("没有排好的行程" in line for line in lines) == 2
     assert [line for line in lines if "--pocket-map" in line] == [
-        "tanlu: --pocket-map 没有保存：这个答案里没有排好的行程"
+        "tanlu: --pocket-map 没有保存：这个答案里没有排好的行程。"
     ]
 
 

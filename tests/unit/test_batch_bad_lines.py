@@ -117,7 +117,7 @@ def test_what_is_no_text_in_an_optional_column_does_not_cost_the_question(write:
         (b"id,text\n1,a\n", "q.csv", "names no column"),
         ("编号,说明\n1,a\n".encode("gbk"), "q.csv", "names no column"),
         (b"PAR1....PAR1", "q.parquet", "Parquet"),
-        (b"PK\x03\x04 cut short", "q.xlsx", "the workbook cannot be read"),
+        (b"PK\x03\x04 cut short", "q.xlsx", "The workbook cannot be read"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_in_one_sentence(
@@ -129,7 +129,7 @@ def test_a_file_that_cannot_be_used_is_refused_in_one_sentence(
 
 
 def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there is no file"):
+    with pytest.raises(InputError, match="There is no file"):
         read_questions(tmp_path / "absent.jsonl")
     with pytest.raises(InputError, match="is a folder"):
         read_questions(tmp_path)

@@ -194,11 +194,11 @@ async def test_a_folder_and_an_unwritable_place_are_refused(tmp_path: Path) -> N
 
 async def test_a_second_batch_on_the_same_file_gets_one_clear_line(path: Path) -> None:
     async with await RowFile.open(path):
-        with pytest.raises(InputError, match="another batch is writing"):
+        with pytest.raises(InputError, match="Another batch is writing"):
             await RowFile.open(path)
         link = path.with_name("link.jsonl")
         os.symlink(path, link)
-        with pytest.raises(InputError, match="another batch is writing"):
+        with pytest.raises(InputError, match="Another batch is writing"):
             await RowFile.open(link)
     await written(path, row("1"))
     assert sorted(os.listdir(path.parent)) == ["answers.jsonl", "link.jsonl"]
@@ -226,7 +226,7 @@ async def test_the_lock_holds_through_compact(path: Path) -> None:
     async with await RowFile.open(path) as file:
         await file.append(row("1"))
         await file.compact()
-        with pytest.raises(InputError, match="another batch is writing"):
+        with pytest.raises(InputError, match="Another batch is writing"):
             await RowFile.open(path)
 
 

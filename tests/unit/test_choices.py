@@ -48,7 +48,7 @@ def test_true_and_false_are_no_numbers(assistant: str, value: bool) -> None:
     """Taken as 1, a `max_map_calls` of true would leave a run with one call of the map."""
     assert len(NUMBERS) > 20
     for name in NUMBERS:
-        with pytest.raises(ConfigurationError, match=rf"^{name}: must be a number, not tr"):
+        with pytest.raises(ConfigurationError, match=rf"^{name} must be a number, not tr"):
             check_choices(assistant, {name: value})
     check_choices(assistant, {"review_plan": value})
 
@@ -69,20 +69,20 @@ def test_a_bad_default_of_the_environment_is_not_the_caller_s(
 
 
 COMMANDS: dict[str, Any] = {
-    "command: must have resume, goto or update": {},
-    "command.goto: must be a node's name": {"goto": {"node": "web_research", "input": {}}},
-    "command.goto: must be a node's": {"goto": ["reflection", {"node": "review_plan", "input": 1}]},
-    "command.goto: must be one of generate_query, review_plan, reflection, plan_outing, final":
+    "command must have resume, goto or update": {},
+    "command.goto must be a node's name": {"goto": {"node": "web_research", "input": {}}},
+    "command.goto must be a node's": {"goto": ["reflection", {"node": "review_plan", "input": 1}]},
+    "command.goto must be one of generate_query, review_plan, reflection, plan_outing, final":
         {"goto": "web_research"},
-    "command.goto: must be one of": {"goto": ["reflection", "nowhere"]},
-    "command.update: must be an object": {"update": 5},
-    "command.update: must have keys of the state only": {"update": {"nothing_of_ours": 1}},
-    "command.update: must have keys": {"update": {"branch:to:reflection": 1}},
-    "command.update.messages: must be messages": {"update": {"messages": 5}},
-    "command.update.messages: ": {"update": {"messages": [{"role": "nobody", "content": "x"}]}},
+    "command.goto must be one of": {"goto": ["reflection", "nowhere"]},
+    "command.update must be an object": {"update": 5},
+    "command.update must have keys of the state only": {"update": {"nothing_of_ours": 1}},
+    "command.update must have keys": {"update": {"branch:to:reflection": 1}},
+    "command.update.messages must be messages": {"update": {"messages": 5}},
+    "command.update.messages": {"update": {"messages": [{"role": "nobody", "content": "x"}]}},
     "command.update.query_list: Input should be a valid list": {"update": {"query_list": 5}},
-    "command.update.turn: ": {"update": [["turn", 5]]},
-    "command.update.usage: ": {"update": {"usage": 3}},
+    "command.update.turn": {"update": [["turn", 5]]},
+    "command.update.usage": {"update": {"usage": 3}},
 }  # fmt: skip
 
 

@@ -383,7 +383,7 @@ def test_a_log_that_cannot_be_written_is_told_once(capsys: pytest.CaptureFixture
     finally:
         configure_logging(None, None)
     told = capsys.readouterr().err
-    assert told == "tanlu: the log /dev/full cannot be written: No space left on device\n"
+    assert told == "tanlu: The log /dev/full cannot be written: No space left on device.\n"
 
 
 def test_the_log_level_decides_what_the_terminal_gets(capsys: pytest.CaptureFixture[str]) -> None:

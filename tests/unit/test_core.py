@@ -65,7 +65,7 @@ def test_a_map_command_that_is_no_json_list_names_the_variable(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("AMAP_MCP_COMMAND", "npx -y something")
-    with pytest.raises(ConfigurationError, match=r"^AMAP_MCP_COMMAND: must be a JSON list"):
+    with pytest.raises(ConfigurationError, match=r"^AMAP_MCP_COMMAND must be a JSON list"):
         read_settings()
 
 
@@ -111,7 +111,7 @@ def test_what_is_no_address_of_a_model_is_refused_by_its_name(
     monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", address)
-    with pytest.raises(ConfigurationError, match=r"^OPENAI_BASE_URL: "):
+    with pytest.raises(ConfigurationError, match=r"^OPENAI_BASE_URL must "):
         read_settings()
 
 
@@ -148,7 +148,7 @@ def test_logs_are_scrubbed_with_their_tracebacks() -> None:
 
 def test_our_errors_survive_pickling_and_reach_clients() -> None:
     error = pickle.loads(pickle.dumps(ConfigurationError("FIELD", "is wrong")))
-    assert (error.name, str(error)) == ("FIELD", "FIELD: is wrong")
+    assert (error.name, str(error)) == ("FIELD", "FIELD is wrong.")
     assert issubclass(AgentError, RuntimeError)
 
 

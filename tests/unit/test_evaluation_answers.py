@@ -204,7 +204,7 @@ def test_verdicts_survive_a_cut_and_a_second_judge_is_refused(tmp_path: Path) ->
     assert verdict is not None
     with VerdictFile(path) as file:
         file.append(verdict)
-        with pytest.raises(InputError, match="another judge"), VerdictFile(path):
+        with pytest.raises(InputError, match="Another judge"), VerdictFile(path):
             pass
     with path.open("ab") as raw:
         raw.write(b'{"key": "abc", "id": "2", "verd')

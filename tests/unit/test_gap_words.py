@@ -331,9 +331,9 @@ def test_a_failed_search_costs_the_reader_nothing_where_reflection_has_enough() 
 @pytest.mark.parametrize(
     ("variable", "value", "zh", "en"),
     [
-        ("AMAP_QPS", "0", "AMAP_QPS：必须大于 0.0", "AMAP_QPS: must be more than 0.0"),
-        ("MODEL_RPM", "many", "MODEL_RPM：必须是整数", "MODEL_RPM: must be a whole number"),
-        ("MAP_TILES", "maps", "MAP_TILES：只能是 'none'", "MAP_TILES: must be 'none'"),
+        ("AMAP_QPS", "0", "AMAP_QPS：必须大于 0.0", "AMAP_QPS must be more than 0.0"),
+        ("MODEL_RPM", "many", "MODEL_RPM：必须是整数", "MODEL_RPM must be a whole number"),
+        ("MAP_TILES", "maps", "MAP_TILES：只能是 'none'", "MAP_TILES must be 'none'"),
     ],
 )
 def test_a_wrong_setting_is_explained_in_both_languages(
@@ -350,7 +350,7 @@ def test_a_wrong_setting_is_explained_in_both_languages(
 
 def test_a_server_without_a_model_names_what_it_needs_once_in_both_languages() -> None:
     assert problem_text(no_model(), "zh").count("GEMINI_API_KEY") == 1
-    assert problem_text(no_model(), "en").startswith("TANLU_MODE=online: no model is configured")
+    assert problem_text(no_model(), "en").startswith("TANLU_MODE=online: No model is configured")
 
 
 def test_what_was_said_first_is_told_to_a_judge_without_what_its_writer_is_to_do() -> None:

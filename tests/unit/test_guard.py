@@ -149,12 +149,12 @@ async def test_with_keys_every_path_needs_one(path: str, keys: None) -> None:
     refused = await ask(path=path)
     assert refused.status_code == 401
     assert refused.headers["www-authenticate"] == "Bearer"
-    assert refused.json() == {"detail": "a key is needed: x-api-key or Authorization: Bearer"}
+    assert refused.json() == {"detail": "A key is needed: x-api-key or Authorization: Bearer."}
     for wrong in ({"x-api-key": "wrong"}, {"authorization": "Bearer wrong"},
                   {"cookie": "tanlu_key=wrong"}):  # fmt: skip
         refused = await ask(path=path, headers=wrong)
         assert refused.status_code == 401
-        assert refused.json()["detail"].startswith("this key is not known here")
+        assert refused.json()["detail"].startswith("This key is not known here")
     for given in ({"x-api-key": KEY}, {"authorization": f"Bearer {KEY}"},
                   {"cookie": f"tanlu_key={KEY}"}):  # fmt: skip
         assert (await ask(path=path, headers=given)).status_code == 200
@@ -193,7 +193,7 @@ async def test_keys_that_cannot_be_used_close_everything_but_health(
     for path in ("/threads", "/app", "/mcp"):
         reply = await ask(path=path, headers={"x-api-key": KEY})
         assert reply.status_code == 503
-        assert reply.json()["detail"].startswith("TANLU_API_KEYS: entry 2")
+        assert reply.json()["detail"].startswith("TANLU_API_KEYS: Entry 2")
         assert "short" not in reply.text
     assert (await ask(path="/healthz")).status_code == 200
 
@@ -215,7 +215,7 @@ async def test_a_body_is_at_most_a_megabyte() -> None:
     assert (await ask("POST", body=b"x" * LARGEST_BODY)).text == f"POST {LARGEST_BODY}"
     reply = await ask("POST", body=b"x" * (LARGEST_BODY + 1))
     assert reply.status_code == 413
-    assert reply.json() == {"detail": "the body is larger than 1000000 bytes"}
+    assert reply.json() == {"detail": "The body is larger than 1000000 bytes."}
 
 
 @pytest.mark.parametrize("length", [b"-1", b"1e3", b"9" * 5000, b"", b"+5"])

@@ -245,7 +245,7 @@ async def test_settings_that_cannot_be_used_leave_a_page_that_says_so(
         assert (await http.get("/app")).status_code == 200
         told = (await http.get("/app/config.json")).json()
     assert told["mode"] == "broken"
-    assert told["reason"]["en"].startswith("AMAP_QPS: must be ")
+    assert told["reason"]["en"].startswith("AMAP_QPS must be ")
     assert told["reason"]["zh"].startswith("AMAP_QPS：")
 
 

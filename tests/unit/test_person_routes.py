@@ -63,7 +63,7 @@ async def test_what_cannot_be_kept_is_refused_by_its_field(
     http: httpx.AsyncClient, body: bytes, named: str
 ) -> None:
     refused = await http.patch("/memory", content=body)
-    assert (refused.status_code, refused.json()["detail"].partition(":")[0]) == (422, named)
+    assert (refused.status_code, refused.json()["detail"].lower().startswith(named)) == (422, True)
     assert (await http.get("/memory")).json() == NOTHING
 
 

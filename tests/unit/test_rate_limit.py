@@ -33,7 +33,7 @@ async def test_keys_are_guessed_ten_times_a_minute_and_then_even_the_right_one_w
     right = await ask(headers={"x-api-key": KEY}, peer=STRANGER, rate_limit=rate_limit)
     assert tried == [401] * MOST + [429] * 5
     assert right.status_code == 429
-    assert "too many wrong keys" in right.json()["detail"]
+    assert "Too many wrong keys" in right.json()["detail"]
     assert 0 < int(right.headers["retry-after"]) <= 60
 
 
@@ -102,7 +102,7 @@ async def test_a_web_socket_is_one_more_way_to_guess() -> None:
     socket = {"type": "websocket", "path": "/threads/1/stream/events"}
     sent = await raw(socket, headers, rate_limit=rate_limit)
     assert (sent[0]["type"], sent[0]["code"]) == ("websocket.close", 1008)
-    assert "too many wrong keys" in sent[0]["reason"]
+    assert "Too many wrong keys" in sent[0]["reason"]
 
 
 @by_examples

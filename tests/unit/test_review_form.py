@@ -137,7 +137,7 @@ def test_a_decision_that_cannot_be_used_is_asked_for_again_in_both_forms(
     answer: Any, named: str
 ) -> None:
     _, again = shown_and_read("queries", QUERIES, answer)
-    assert again["problem"].startswith(f"{named}: ")
+    assert again["problem"].startswith((f"{named} ", f"{named}: "))
     assert "\n" not in again["problem"]
     problem, *about = again["action_requests"][0]["description"].splitlines()
     assert problem == say("review.problem", "en", problem=again["problem"])

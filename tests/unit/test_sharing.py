@@ -165,7 +165,7 @@ async def test_nobody_shares_lists_or_ends_what_of_a_thread_that_is_not_theirs(
     async with opened(monkeypatch, Threads(refusal=404)) as http:
         for method in ("POST", "GET", "DELETE"):
             reply = await http.request(method, SHARE)
-            assert (reply.status_code, reply.json()["detail"]) == (404, "there is no such thread")
+            assert (reply.status_code, reply.json()["detail"]) == (404, "There is no such thread.")
     assert len(await kept.of(THREAD)) == 1
 
 
@@ -191,10 +191,10 @@ async def test_a_thread_that_is_deleted_while_it_is_shared_leaves_no_page(
         ("[", 422, "must be JSON"),
         ("[]", 422, "both optional"),
         ('{"token": "mine"}', 422, "both optional"),
-        ('{"days": 0}', 422, "days: must be 1 to 365"),
-        ('{"days": true}', 422, "days: must be"),
-        ('{"days": 366}', 422, "days: must be"),
-        ('{"message": 1}', 422, "message: must be"),
+        ('{"days": 0}', 422, "Days must be 1 to 365."),
+        ('{"days": true}', 422, "Days must be"),
+        ('{"days": 366}', 422, "Days must be"),
+        ('{"message": 1}', 422, "Message must be"),
         ('{"message": "m9"}', 404, "no such answer"),
         (json.dumps({"message": "x" * 5_000}), 422, "at most 4 kB"),
     ],

@@ -38,7 +38,7 @@ async def test_a_turn_takes_so_many_wishes_and_no_more(tmp_path: Path) -> None:
     for number in range(MOST_WISHES):
         left = await box.put(THREAD, "one", Wish(kind="wish", text=str(number)))
     assert left == 0
-    with pytest.raises(InputError, match="wish: there are 10 already"):
+    with pytest.raises(InputError, match="wish: There are 10 already"):
         await box.put(THREAD, "one", MORE)
     await box.put(THREAD, "two", MORE)
     await box.aclose()

@@ -186,12 +186,14 @@ class Store:
             self._lock.acquire()
             unfinished_path(self.path).unlink(missing_ok=True)
             if self.path.exists() and not self.path.is_file():
-                raise InputError("ANSWERS", f"{self.path} is not a file")
+                raise InputError("ANSWERS", f"is not a file: {self.path}")
             self._load()
         except BlockingIOError:
-            raise InputError("ANSWERS", f"another batch is writing {self.path}") from None
+            raise InputError("ANSWERS", f"Another batch is writing {self.path}") from None
         except OSError as error:
-            raise InputError("ANSWERS", f"{self.path}: {_reason(error)}") from error
+            raise InputError(
+                "ANSWERS", f"cannot be written, {self.path}: {_reason(error)}"
+            ) from error
 
     def _load(self) -> None:
         """Read the index, repair the end, and open the file for writing."""
@@ -202,7 +204,7 @@ class Store:
         if whole:
             index.add(tail + b"\n")
         if not index.entries and (index.broken or not _is_unfinished_line(tail)):
-            problem = f"{self.path} is not a file of answers; it was left as it is"
+            problem = f"is not a file of answers, and was left as it is: {self.path}"
             raise InputError("ANSWERS", problem)
         self._file = FileIO(self.path, "a")
         if tail:

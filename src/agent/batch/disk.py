@@ -143,9 +143,9 @@ class TraceFolder:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError("--trace-dir", f"{folder} cannot be used: {error.strerror}") from None
+            raise InputError("--trace-dir", f"cannot be used, {folder}: {error.strerror}") from None
         if not os.access(folder, os.W_OK):
-            raise InputError("--trace-dir", f"{folder} cannot be written to")
+            raise InputError("--trace-dir", f"cannot be written to: {folder}")
 
     def path(self, id: str) -> Path:
         return self._folder / f"{file_name_of(id)}.json"

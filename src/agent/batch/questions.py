@@ -172,7 +172,7 @@ def read_questions(
         if problem is not None:
             bad.append(BadLine(line, problem))
     if not questions and not bad:
-        raise InputError("QUESTIONS", f"{path} holds no question")
+        raise InputError("QUESTIONS", f"holds no question: {path}")
     return list(questions.values()), bad
 
 
@@ -201,12 +201,12 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        raise InputError("QUESTIONS", f"there is no file {path}") from None
+        raise InputError("QUESTIONS", f"There is no file {path}") from None
     except IsADirectoryError:
-        raise InputError("QUESTIONS", f"{path} is a folder") from None
+        raise InputError("QUESTIONS", f"is a folder: {path}") from None
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise InputError("QUESTIONS", f"{path} cannot be read: {reason}") from error
+        raise InputError("QUESTIONS", f"cannot be read, {path}: {reason}") from error
 
 
 def _question(

@@ -57,7 +57,7 @@ def file_records(
     if suffix == ".xlsx" or raw.startswith(b"PK\x03\x04"):
         return _sheet_records(raw, tell)
     if suffix == ".parquet" or raw.startswith(b"PAR1"):
-        raise InputError("QUESTIONS", "the file is Parquet; save it as JSON lines or CSV")
+        raise InputError("QUESTIONS", "The file is Parquet; save it as JSON lines or CSV")
     text, encoding = _decoded(raw)
     if encoding.name:
         tell(f"read as {encoding.name}; if that is wrong, save the file as UTF-8")
@@ -188,7 +188,7 @@ def _delimiter(lines: list[str], columns: frozenset[str]) -> str:
             best, most = delimiter, len(header)
     if lines and not best:
         names = ", ".join(sorted(columns))
-        raise InputError("QUESTIONS", f"the first line names no column {names} or 问题")
+        raise InputError("QUESTIONS", f"The first line names no column {names} or 问题")
     return best or ","
 
 
@@ -235,7 +235,7 @@ def _sheet_records(raw: bytes, tell: Callable[[str], object]) -> Iterator[FileRe
     try:
         rows, sheets = first_sheet(io.BytesIO(raw))
     except CannotRead:
-        raise InputError("QUESTIONS", "the workbook cannot be read") from None
+        raise InputError("QUESTIONS", "The workbook cannot be read") from None
     if sheets > 1:
         tell(f"only the first of {sheets} sheets is read")
     names = [plain_column(name) for name in rows[0]] if rows else []

@@ -63,10 +63,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         from agent.core.errors import StoreFailed
 
         if isinstance(error, StoreFailed):
-            return fail(error.message)
+            return fail(error)
         # A command line never ends in a traceback; the log has it.
         _log().info("unexpected", exc_info=True)
-        return fail(f"unexpected {type(error).__name__}: {error}", hint=True)
+        return fail(f"An unexpected {type(error).__name__}: {error}", hint=True)
     return code
 
 

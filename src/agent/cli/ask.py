@@ -73,9 +73,10 @@ def run_command(arguments: Namespace) -> int:
             record.fail(request.thread_id, error)
         return fail(error, code=_exit_code(error))
     except StoreFailed as error:
-        return fail(f"{stop_of(error, _language(request))}{_go_on(request, arguments, accepted)}")
+        return fail(stop_of(error, _language(request)), then=_go_on(request, arguments, accepted))
     except KeyboardInterrupt:
-        return fail(f"cancelled{_go_on(request, arguments, accepted)}", code=CANCELLED)
+        then = _go_on(request, arguments, accepted)
+        return fail("The question was cancelled.", code=CANCELLED, then=then)
     return ANSWERED if all_saved else FAILED
 
 
@@ -106,14 +107,14 @@ async def _name_last_thread(arguments: Namespace) -> None:
         raise InputError("--continue", "is about this data folder; a server's: --thread ID")
     last = await last_run(read_settings())
     if last is None:
-        raise InputError("--continue", "nothing was asked here yet")
+        raise InputError("--continue", "Nothing was asked here yet")
     arguments.thread = last.thread_id
     if arguments.assistant == "agent":
         arguments.assistant = last.assistant
 
 
 def _go_on(request: AskRequest, arguments: Namespace, accepted: asyncio.Event) -> str:
-    return f"; go on with: {_command(request, arguments, '')}" if accepted.is_set() else ""
+    return f"Go on with: {_command(request, arguments, '')}" if accepted.is_set() else ""
 
 
 def _exit_code(error: AgentError) -> int:
@@ -137,7 +138,7 @@ def _run_to_answer(
             break
         if arguments.json or not is_terminal():
             where = _command(request, arguments, "")
-            raise AgentError(f"review_plan: the run waits; answer on a terminal with: {where}")
+            raise AgentError(f"The plan waits for its review: answer on a terminal with `{where}`.")
         chosen = request.context.get("answer_language") or "auto"
         language = plan_language(result) if chosen == "auto" else language_of_setting(chosen, "")
         # Nothing runs meanwhile, so that Ctrl-C and line editing work as everywhere.
@@ -205,7 +206,7 @@ async def _run_here(
     if run is None and request.question is None:
         snapshot = await runner.snapshot(assistant, thread_id)
         if not snapshot.values:
-            raise InputError("--thread", f"there is no thread {thread_id} here")
+            raise InputError("--thread", f"There is no thread {thread_id} here")
         if ended := last_outcome(assistant, thread_id, snapshot):
             return ended
     if run is None:

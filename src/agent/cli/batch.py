@@ -174,11 +174,11 @@ def run_command(arguments: Namespace) -> int:
     except AgentError as error:
         if _is_usage(error):
             return fail(error, code=USAGE)
-        return fail(f"{error.message}; go on with: {plan.resume}")
+        return fail(error, then=f"Go on with: {plan.resume}")
     except StoreFailed as error:
-        return fail(f"{error.message}; go on with: {plan.resume}")
+        return fail(error, then=f"Go on with: {plan.resume}")
     except KeyboardInterrupt:
-        return fail(f"cancelled; go on with: {plan.resume}", code=CANCELLED)
+        return fail("The batch was cancelled.", code=CANCELLED, then=f"Go on with: {plan.resume}")
 
 
 def _estimate(plan: BatchPlan) -> int:
@@ -194,7 +194,7 @@ def _estimate(plan: BatchPlan) -> int:
     try:
         configuration = estimate.batch_configuration(plan.place.assistant, plan.context())
     except (AgentError, KeyError) as error:
-        return fail(f"--dry-run: of settings and assistants unknown here nothing is known: {error}")
+        return fail(f"Of settings and assistants unknown here --dry-run tells nothing: {error}")
     today, free = datetime.now(UTC).date(), settings.mode == "offline"
     one = estimate.estimated(
         plan.place.assistant, configuration, list(rows.values()), today, free=free
@@ -328,9 +328,11 @@ def _report_end(plan: BatchPlan, runner: Runner, counts: BatchCounts, failed: in
     """Print why it stopped and how to go on; return the exit code."""
     if stopped := _STOPPED.get(runner.stopped or ""):
         why = "" if runner.stopped == "interrupted" else f": {runner.reason}"
-        how = "with a higher --max-cost, go on" if runner.stopped == "max_cost" else "go on"
+        how = "With a higher --max-cost, go on" if runner.stopped == "max_cost" else "Go on"
         code = CANCELLED if runner.stopped == "interrupted" else FAILED
-        return fail(f"{stopped}, {counts.left} left{why}; {how} with: {plan.resume}", code=code)
+        told = f"The batch is {stopped}, {counts.left} left{why}"
+        return fail(told, code=code, then=f"{how} with: {plan.resume}")
     if failed and not plan.limits.retry_failed:
-        return fail(f"{failed} failed; ask them again with: {plan.resume} --retry-failed")
+        again = f"Ask them again with: {plan.resume} --retry-failed"
+        return fail(f"{failed} failed.", then=again)
     return FAILED if failed or counts.left or plan.bad_lines else ANSWERED

@@ -43,7 +43,9 @@ def _name(key: str | None) -> str:
     if name not in _KNOWN:
         close = difflib.get_close_matches(name, _KNOWN, 1)
         hint = f"; did you mean {close[0]}?" if close else ""
-        raise InputError("KEY", f"{key or 'is missing'!s}: must name a setting{hint}")
+        raise InputError(
+            "KEY", f"must name a setting, not {key!r}{hint}" if key else f"is missing{hint}"
+        )
     return name
 
 
@@ -92,7 +94,7 @@ def _check(name: str, value: str) -> None:
 def _unset(name: str) -> None:
     path = user_env_file()
     if name not in dotenv_values(path):
-        raise InputError("KEY", f"{name} is not set in {path}")
+        raise InputError("KEY", f"is not set in {path}: {name}")
     unset_key(path, name)
     _say("removed", name)
 

@@ -9,20 +9,20 @@ import shlex
 import sys
 from typing import TYPE_CHECKING, TextIO
 
-from agent.core.strings import one_line, valid_text
+from agent.core.strings import as_sentence, one_line, valid_text
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterable, Sequence
 
     from agent.batch.questions import BadLine
-    from agent.core.errors import AgentError
+    from agent.core.errors import AgentError, StoreFailed
     from agent.texts import Language
 
 ANSWERED, FAILED, USAGE, CANCELLED = 0, 1, 2, 130
 _UNSEEN = re.compile(r"[\x7f-\x9f]")
 _LINES_SHOWN = 20
-_MORE = "--log-file FILE or TANLU_LOG_LEVEL=DEBUG shows more"
+_MORE = "More is shown by --log-file FILE or TANLU_LOG_LEVEL=DEBUG."
 
 
 def prepare_streams() -> None:
@@ -37,10 +37,17 @@ def printable(text: str) -> str:
     return valid_text(text).replace("\r", "")
 
 
-def fail(message: "str | AgentError", *, code: int = FAILED, hint: bool = False) -> int:
-    """Print `tanlu: message` on stderr, scrubbed, and return the exit code.
+def fail(
+    message: "str | AgentError | StoreFailed",
+    *,
+    code: int = FAILED,
+    hint: bool = False,
+    then: str = "",
+) -> int:
+    """Print `tanlu: message` on stderr as a sentence, scrubbed, and return the exit code.
 
     What helps, after an arrow in the message, has a line of its own; the reason is then bold.
+    `then` is what to do now, and ends in a command as it is to be typed.
     """
     from agent.core.redaction import scrub
 
@@ -53,7 +60,8 @@ def fail(message: "str | AgentError", *, code: int = FAILED, hint: bool = False)
         else:
             message = message.message
     reason, _, remedy = scrub(message).partition(" → ")
-    line = f"tanlu: {one_line(reason)}" + (f" ({_MORE})" if hint else "")
+    line = f"tanlu: {as_sentence(one_line(reason))}" + (f" {_MORE}" if hint else "")
+    line += f" {then}" if then else ""
     is_bold = remedy and sys.stderr.isatty() and "NO_COLOR" not in os.environ
     print(f"\x1b[1m{line}\x1b[0m" if is_bold else line, file=sys.stderr)  # noqa: T201
     if remedy:
@@ -85,7 +93,7 @@ def report_bad_lines(lines: "Sequence[BadLine]", file: str = "") -> None:
     """Say which lines of a file of questions or answers are left out, the first of them."""
     name = f"{file}: " if file else ""
     for bad in lines[:_LINES_SHOWN]:
-        fail(f"{name}line {bad.line} is left out: {bad.problem}")
+        fail(f"{name}Line {bad.line} is left out: {bad.problem}")
     if (more := len(lines) - _LINES_SHOWN) > 0:
         fail(f"{name}{more} more lines are left out")
 

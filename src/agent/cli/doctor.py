@@ -119,7 +119,10 @@ def _access() -> Check:
     rules = access()
     if rules.problem:
         return check_row(
-            "access", "broken", rules.summary, advice("correct", name=rules.problem.split(":")[0])
+            "access",
+            "broken",
+            rules.summary,
+            advice("correct", name=rules.problem.split()[0].rstrip(":")),
         )
     if rules.open and rules.is_exposed:
         return check_row("access", "missing", rules.summary, advice("keys"))

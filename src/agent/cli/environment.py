@@ -52,7 +52,7 @@ class _LogFile(logging.FileHandler):
             super().handleError(record)
         elif not self.has_failed:
             self.has_failed = True
-            fail(f"the log {self.baseFilename} cannot be written: {problem.strerror}")
+            fail(f"The log {self.baseFilename} cannot be written: {problem.strerror}")
 
     def close(self) -> None:
         with contextlib.suppress(OSError):
@@ -75,7 +75,7 @@ def exit_code_of(
     except (ConfigurationError, InputError) as error:
         return fail(error, code=USAGE)
     except AgentError as error:
-        return fail(error.message)
+        return fail(error)
 
 
 def log_level() -> str | None:
@@ -111,7 +111,7 @@ def _open(log_file: str) -> logging.Handler:
     try:
         return _LogFile(Path(log_file), encoding="utf-8")
     except OSError as error:
-        problem = f"{log_file} cannot be written: {error.strerror}"
+        problem = f"cannot be written, {log_file}: {error.strerror}"
         raise ConfigurationError("--log-file", problem) from None
 
 

@@ -111,8 +111,8 @@ _LISTED = 200
 _LISTED_OUTCOMES: tuple[FileOutcome, ...] = ("failed", "left_out", "gone")
 _SUMMED = ("read", "unchanged", "same", "failed", "left_out", "gone", "removed")
 _UNREAD = (
-    "no model key is set: sample mode does not read these documents, which are kept for runs with "
-    "a key; to have them searched in sample mode too: {command}"
+    "No model key is set: sample mode does not read these documents, which are kept for runs with "
+    "a key. To have them searched in sample mode too: {command}"
 )
 
 
@@ -121,7 +121,7 @@ def run_command(arguments: Namespace) -> int:
     if arguments.sample:
         arguments.paths, arguments.offline = [str(sample_documents())], True
     elif not arguments.paths:
-        return fail("name a file or a folder, or --sample", code=USAGE)
+        return fail("Name a file or a folder, or --sample.", code=USAGE)
     try:
         open_environment(arguments)
         check_collection_names(arguments.collection, arguments.owner)
@@ -133,15 +133,15 @@ def run_command(arguments: Namespace) -> int:
     except ConfigurationError as error:
         return fail(error, code=USAGE)
     except AgentError as error:
-        return fail(f"{error.message}; go on with: {_resume_command(arguments)}")
+        return fail(error, then=f"Go on with: {_resume_command(arguments)}")
     except KeyboardInterrupt:
-        return fail(f"cancelled; go on with: {_resume_command(arguments)}", code=CANCELLED)
+        then = f"Go on with: {_resume_command(arguments)}"
+        return fail("Reading was cancelled.", code=CANCELLED, then=then)
     _show(report, as_json=arguments.json)
     if report.stopped:
         left = report.total - report.done
-        return fail(
-            f"interrupted, {left} left; go on with: {_resume_command(arguments)}", code=CANCELLED
-        )
+        then = f"Go on with: {_resume_command(arguments)}"
+        return fail(f"Reading was interrupted, {left} left.", code=CANCELLED, then=then)
     _warn_of_unread(arguments)
     return FAILED if report.failed else ANSWERED
 

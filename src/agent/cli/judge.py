@@ -78,7 +78,7 @@ def read_judge_plan(arguments: Namespace) -> JudgePlan:
         )  # fmt: skip
         report_bad_lines(bad_questions, arguments.questions)
         if not questions:
-            raise InputError("QUESTIONS", f"{arguments.questions} holds no question to be used")
+            raise InputError("QUESTIONS", f"holds no question to be used: {arguments.questions}")
     answers, missing = with_questions(answers, questions)
     report_bad_lines(bad, arguments.answers)
     language = console_language()

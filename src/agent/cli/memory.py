@@ -84,7 +84,7 @@ async def _done(arguments: Namespace, memory: Memory) -> int:
 def _fields(given: Sequence[str]) -> dict[str, Any]:
     """Return what is to be set; a field without a value is emptied."""
     if not given:
-        raise InputError("FIELD=VALUE", f"name what to set: {', '.join(FIELDS)}")
+        raise InputError("FIELD=VALUE", f"Name what to set: {', '.join(FIELDS)}")
     empty, told = NOBODY.model_dump(), dict[str, Any]()
     for pair in given:
         name, sign, value = pair.partition("=")

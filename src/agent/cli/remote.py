@@ -58,7 +58,7 @@ async def _ask(
     elif not await _rejoin(request, follower):
         state = await client.threads.get_state(request.thread_id)
         if not state["values"]:
-            raise InputError("--thread", f"there is nothing on {request.thread_id}")
+            raise InputError("--thread", f"There is nothing on {request.thread_id}")
         if not state["next"]:
             return _outcome(request, ended_run(state), 0.0)
         await follower.begin()
@@ -105,7 +105,7 @@ async def _rejoin(request: AskRequest, follower: RunFollower) -> bool:
     except httpx.HTTPStatusError as error:
         if status_of(error) != 404:
             raise
-        raise InputError("--thread", f"the server has no {request.thread_id}") from None
+        raise InputError("--thread", f"The server has no {request.thread_id}") from None
 
 
 def _outcome(request: AskRequest, run: FollowedRun, seconds: float) -> RunResult:

@@ -99,7 +99,7 @@ def check_assistant(name: str) -> None:
     """Raise InputError for an assistant that this installation does not have."""
     if name not in ASSISTANTS:
         names = ", ".join(sorted(ASSISTANTS))
-        raise InputError("--assistant", f"there is no {name!r}; known: {names}")
+        raise InputError("--assistant", f"There is no {name!r}; known: {names}")
 
 
 def split_sets(sets: Sequence[str]) -> dict[str, str]:
@@ -212,7 +212,7 @@ def local_context(context: Mapping[str, Any], *, saves: bool) -> dict[str, Any]:
     for key in values:
         if key not in Configuration.model_fields:
             names = ", ".join(Configuration.model_fields)
-            raise ConfigurationError(f"--set {key}", f"there is no such setting; known: {names}")
+            raise ConfigurationError(f"--set {key}", f"There is no such setting; known: {names}")
     if saves and "resolve_links" not in values and not os.environ.get("RESOLVE_LINKS"):
         values["resolve_links"] = True
     checked = configure(values)
@@ -248,7 +248,7 @@ def _pdf_extra(option: str) -> None:
     try:
         importlib.import_module("reportlab")
     except ImportError:
-        hint = "needs the extra tanlu[pdf]: pip install 'tanlu[pdf]'"
+        hint = "needs the extra tanlu[pdf]: `pip install 'tanlu[pdf]'`"
         raise ConfigurationError(option, hint) from None
 
 
@@ -263,7 +263,7 @@ def writable(option: str, file: str | None) -> None:
     length = len(os.fsencode(Path(file).name))
     if length > _LONGEST_NAME:
         raise InputError(
-            option, f"the file's name is too long ({length} bytes; at most {_LONGEST_NAME})"
+            option, f"The file's name is too long ({length} bytes; at most {_LONGEST_NAME})"
         )
     try:
         _check_place(option, Path(file))
@@ -275,7 +275,7 @@ def _check_place(option: str, path: Path) -> None:
     if path.is_dir():
         raise InputError(option, "is a folder")
     if not path.absolute().parent.is_dir():
-        raise InputError(option, f"there is no folder {path.absolute().parent}")
+        raise InputError(option, f"There is no folder {path.absolute().parent}")
     place = path if path.exists() else path.absolute().parent
     if not os.access(place, os.W_OK):
-        raise InputError(option, f"{place} cannot be written to")
+        raise InputError(option, f"cannot be written to: {place}")

@@ -35,14 +35,14 @@ def run_command(arguments: Namespace) -> int:
     except ConfigurationError as error:
         return fail(error, code=USAGE)
     except AgentError as error:
-        return fail(error.message)
+        return fail(error)
     told = {"query": query, "hits": [_as_json(hit) for hit in hits]}
     words = "\n".join(_hit_text(number, hit, query) for number, hit in enumerate(hits, 1))
     print_result(told, words, as_json=arguments.json)
     if hits:
         return ANSWERED
-    empty = "; the knowledge base is empty: tanlu ingest PATH reads documents in"
-    return fail("nothing found" + ("" if collections else empty), code=FAILED)
+    empty = " The knowledge base is empty: `tanlu ingest PATH` reads documents in."
+    return fail("Nothing was found." + ("" if collections else empty), code=FAILED)
 
 
 async def _search(query: str, scope: Scope, limit: int) -> tuple[list[KnowledgeHit], list[str]]:
@@ -52,7 +52,7 @@ async def _search(query: str, scope: Scope, limit: int) -> tuple[list[KnowledgeH
         collections = [collection["name"] for collection in await base.collections(scope.owner)]
         if missing := [name for name in scope.collections if name not in collections]:
             there = ", ".join(collections) or "none yet"
-            raise InputError("--collection", f"{missing[0]} is not there; there are: {there}")
+            raise InputError("--collection", f"There is no {missing[0]}; there are: {there}")
         by_server = reranker.name != _BUILT_IN
         count = 3 * limit if by_server else limit
         hits = await base.search(query, scope, limit=count, meter=meter)
@@ -60,7 +60,7 @@ async def _search(query: str, scope: Scope, limit: int) -> tuple[list[KnowledgeH
             texts = ["\n".join([*hit.chunk["headings"], hit.chunk["text"]]) for hit in hits]
             ranked = await reranker.rerank(query, texts, meter=meter, top_n=limit)
             if ranked.note:
-                fail(f"not reranked: {ranked.note}")
+                fail(f"The results are not reranked: {ranked.note}")
             else:
                 hits = [hits[place] for place, _ in ranked.order]
         return hits[:limit], collections
@@ -145,4 +145,4 @@ def check_owner(name: str) -> None:
 
     owners = sorted(access().keys.values())
     if owners and name not in owners:
-        raise InputError("--owner", f"no key has the name {name}; there are: {', '.join(owners)}")
+        raise InputError("--owner", f"No key has the name {name}; there are: {', '.join(owners)}")

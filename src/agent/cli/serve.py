@@ -43,7 +43,7 @@ def run_command(arguments: Namespace) -> int:
     extra, packages = _NEEDED[arguments.engine]
     if any(importlib.util.find_spec(package) is None for package in packages):
         python = " (Python 3.12 or later)" if extra == "aegra" else ""
-        return fail(f'serve needs the extra "{extra}"{python}: pip install "tanlu[{extra}]"')
+        return fail(f'Serving needs the extra "{extra}"{python}: `pip install "tanlu[{extra}]"`')
     try:
         read_environment(offline=arguments.offline)
         port = _free_port(arguments.host, arguments.port)
@@ -70,7 +70,7 @@ def run_command(arguments: Namespace) -> int:
         return fail(error)
     except SystemExit as end:
         if end.code:
-            return fail("the server did not start; the lines above say why", code=FAILED)
+            return fail("The server did not start; the lines above say why.", code=FAILED)
     tell_aside(say("serve.stopped", language))
     return ANSWERED
 
@@ -107,9 +107,13 @@ def _free_port(host: str, first: int) -> int:
                 if error.errno == errno.EADDRINUSE:
                     continue
                 option = "--port" if error.errno == errno.EACCES else "--host"
-                raise ConfigurationError(option, f"{host}:{port}: {error.strerror}") from None
+                raise ConfigurationError(
+                    option, f"cannot be {host}:{port}: {error.strerror}"
+                ) from None
             return port
-    raise ConfigurationError("--port", f"{_MOST_PORTS} ports from {first} on are taken")
+    raise ConfigurationError(
+        "--port", f"is taken, and so are the {_MOST_PORTS} ports from {first} on"
+    )
 
 
 def _announce(client: httpx.Client, url: str, language: Language, open_page: bool) -> None:

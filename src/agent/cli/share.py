@@ -25,9 +25,9 @@ async def _run(arguments: Namespace) -> int:
     told = await _done(arguments)
     print_result(told, "\n".join(_lines(told)), as_json=arguments.json)
     if told.get("this_machine_only"):
-        fail("only this machine can open it: the server answers no other (TANLU_ALLOWED_HOSTS)")
+        fail("Only this machine can open it: the server answers no other (TANLU_ALLOWED_HOSTS).")
     for shown in told.get("shows", ()):
-        fail(f"the page may show {_SHOWN.get(shown, shown)}")
+        fail(f"The page may show {_SHOWN.get(shown, shown)}.")
     return ANSWERED
 
 

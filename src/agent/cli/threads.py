@@ -63,7 +63,7 @@ async def _run(arguments: Namespace) -> int:
 def _named(arguments: Namespace, most: int | None = None) -> list[str]:
     threads: list[str] = arguments.threads
     if not threads or (most and len(threads) > most):
-        raise InputError("THREAD", f"name {'one' if most else 'the threads'} (tanlu threads list)")
+        raise InputError("THREAD", f"Name {'one' if most else 'the threads'} (tanlu threads list)")
     return threads
 
 

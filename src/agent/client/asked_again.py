@@ -56,7 +56,7 @@ def input_again(values: Mapping[str, Any]) -> dict[str, Any]:
     said = [Said("user" if role == "human" else "assistant", text) for role, text in spoken(values)]
     last = next((n for n in reversed(range(len(said))) if said[n].role == "user"), None)
     if last is None or last == len(said) - 1:
-        raise AgentError("there is no answer on this thread to compare with")
+        raise AgentError("There is no answer on this thread to compare with.")
     again: dict[str, Any] = {"messages": history(said[last].text, said[:last])}
     turn, previous = values.get("turn") or {}, values.get("previous") or {}
     if near := turn.get("near") or previous.get("near"):
@@ -94,7 +94,7 @@ async def _here(thread_id: str) -> tuple[Mapping[str, Any], str]:
         config = RunnableConfig(configurable={"thread_id": thread_id})
         saved = await threads.saver.aget_tuple(config)
     if saved is None:
-        raise InputError("--again", f"there is no thread {thread_id} here")
+        raise InputError("--again", f"There is no thread {thread_id} here")
     return saved.checkpoint["channel_values"], saved.checkpoint["ts"]
 
 
@@ -104,6 +104,6 @@ async def _on_server(thread_id: str, url: str) -> tuple[Mapping[str, Any], str]:
             state: Mapping[str, Any] = await client.threads.get_state(thread_id)
         except httpx.HTTPError as error:
             if status_of(error) in (404, 422):
-                raise InputError("--again", f"the server has no {thread_id}") from None
+                raise InputError("--again", f"The server has no {thread_id}") from None
             raise server_refusal(url, error) from None
     return state["values"] or {}, str(state.get("created_at") or "")

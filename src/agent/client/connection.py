@@ -68,8 +68,8 @@ def server_refusal(url: str, error: httpx.HTTPError) -> AgentError:
     if isinstance(error, httpx.HTTPStatusError):
         status = status_of(error)
         if status in (401, 403):
-            problem = "does not accept it" if os.environ.get(KEY_NAME) else "wants a key"
-            return ConfigurationError(KEY_NAME, f"{url} {problem} ({status})")
+            word = "not accepted" if os.environ.get(KEY_NAME) else "needed"
+            return ConfigurationError(KEY_NAME, f"is {word} by {url} ({status})")
         if status == TOO_MANY:
             return LimitReached(f"{url}: {words_of(error)}", retry_after(error))
         if status == 404:
@@ -113,7 +113,7 @@ async def find_assistant(client: LangGraphClient, name: str) -> Mapping[str, Any
         if name in (assistant["assistant_id"], assistant["name"]):
             return assistant
     names = ", ".join(sorted({a["graph_id"] for a in assistants})) or "none"
-    raise InputError("--assistant", f"the server has no {name!r}; known: {names}")
+    raise InputError("--assistant", f"The server has no {name!r}; known: {names}")
 
 
 def run_error(failure: Any) -> AgentError:
@@ -125,10 +125,10 @@ def run_error(failure: Any) -> AgentError:
     kind = failure.get("error") if isinstance(failure, Mapping) else None
     if isinstance(failure, Mapping):
         failure = failure.get("message") or kind
-    message = str(failure or "the run failed")
+    message = str(failure or "The run failed; ask again.")
     if kind == ConfigurationError.__name__:
-        name, _, problem = message.partition(": ")
-        return ConfigurationError(name, problem or "cannot be used")
+        name, _, problem = message.partition(" ")
+        return ConfigurationError(name.removesuffix(":"), problem or "cannot be used")
     coded = {error.__name__: error.code for error in (InputError, StoreFailed)}
     return AgentError(message, code=coded.get(str(kind)))
 
@@ -146,7 +146,7 @@ def checked_settings(
         if key not in properties:
             names = ", ".join(properties) or "none"
             raise ConfigurationError(
-                f"--set {key}", f"the server has no such setting; known: {names}"
+                f"--set {key}", f"The server has no such setting; known: {names}"
             )
         checked[key] = _parse_value(key, text, _resolve_reference(properties[key], schema))
     if saves and "resolve_links" in properties:

@@ -137,7 +137,7 @@ def outcome_of(values: Mapping[str, Any], run: RunName, seconds: float) -> RunRe
     messages = list(values.get("messages") or [])
     last = messages[-1] if messages else None
     if last is None or _role(last) != "ai" or not (answer := _text(last).strip()):
-        raise AgentError("the run ended without an answer", code="no_answer")
+        raise AgentError("The run ended without an answer; ask again.", code="no_answer")
     answer, metadata = valid_text(answer), valid_json(_part(last, "additional_kwargs") or {})
     turn = values.get("turn") or {}
     question = valid_text(next((_text(m) for m in reversed(messages) if _role(m) == "human"), ""))

@@ -23,9 +23,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from agent.core.redaction import scrub
+from agent.core.strings import with_stop
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
+
+
+def about_setting(name: str, problem: str) -> str:
+    """Return the sentence that says what is wrong with a setting or a field, by its name."""
+    return with_stop(f"{name}{' ' if problem[:1].islower() else ': '}{problem}")
 
 
 class AgentError(RuntimeError):
@@ -46,6 +52,7 @@ class AgentError(RuntimeError):
 class ConfigurationError(AgentError, ValueError):
     """Report a setting that is missing or wrong; `name` is the variable or field.
 
+    A `problem` that begins small goes on from the name ("is missing"), any other is a sentence.
     `fault` and its values word the problem in the reader's language, where it has a text.
     """
 
@@ -53,7 +60,7 @@ class ConfigurationError(AgentError, ValueError):
 
     def __init__(self, name: str, problem: str, *, fault: str = "", **values: str) -> None:
         self.name, self.problem, self.fault, self.values = name, problem, fault, values
-        super().__init__(f"{name}: {problem}")
+        super().__init__(about_setting(name, problem))
 
     def __reduce__(self) -> tuple[Callable[..., Self], tuple[str, str]]:
         return partial(type(self), fault=self.fault, **self.values), (self.name, self.problem)

@@ -57,7 +57,7 @@ def _usable(value: str, variable: str) -> str:
     scheme = "socks5" if parts.scheme == "socks" else parts.scheme
     if scheme not in _SCHEMES:
         raise ConfigurationError(
-            variable, f"a {parts.scheme or '?'} proxy cannot be used (use http://, socks5://)"
+            variable, f"A {parts.scheme or '?'} proxy cannot be used (use http://, socks5://)"
         )
     if not is_address:
         raise ConfigurationError(variable, "is no address of a proxy")

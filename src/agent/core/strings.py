@@ -161,6 +161,27 @@ def ends_in_half(text: str) -> bool:
 _LONGEST = 600
 
 
+def as_sentence(text: str) -> str:
+    """Return a message as a sentence: a capital for a word that it begins with, a stop at its end.
+
+    A name that is written small stays: `--url`, `max_searches`, `messages:`.
+    """
+    word = text.partition(" ")[0].rstrip(",;")
+    if word.isascii() and word.isalpha() and word.islower():
+        text = text[:1].upper() + text[1:]
+    return with_stop(text)
+
+
+def with_stop(text: str) -> str:
+    """Return a text with a stop at its end, where it has none."""
+    if not text or text.endswith(_STOPS):
+        return text
+    return f"{text}{'。' if is_wide(text[-1]) else '.'}"
+
+
+_STOPS = (".", "!", "?", "…", ":", "。", "！", "？", "：")
+
+
 def one_line(text: str, *, longest: int = _LONGEST) -> str:
     """Return the text without line breaks and control characters, cut to `longest`."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())

@@ -82,7 +82,7 @@ class Tracing:
         try:
             import_module("opentelemetry.exporter.otlp.proto.http")
         except ImportError:
-            needed = 'needs the extra: pip install "tanlu[otel]"'
+            needed = 'needs the extra: `pip install "tanlu[otel]"`'
             raise ConfigurationError(_ENDPOINT, needed) from None
         parts = urlsplit(endpoint)
         if parts.scheme not in ("http", "https") or not parts.hostname:

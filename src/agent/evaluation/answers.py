@@ -99,7 +99,7 @@ def read_answers(path: Path, config: str | None) -> tuple[list[FileAnswer], list
         else:
             answers[answer.config, answer.id] = answer
     if not answers:
-        raise InputError("ANSWERS", f"{path} holds no answer")
+        raise InputError("ANSWERS", f"holds no answer: {path}")
     return _of_one(path, list(answers.values()), config), bad
 
 
@@ -107,9 +107,9 @@ def _lines(path: Path) -> list[bytes]:
     try:
         return path.read_bytes().split(b"\n")
     except FileNotFoundError:
-        raise InputError("ANSWERS", f"there is no file {path}") from None
+        raise InputError("ANSWERS", f"There is no file {path}") from None
     except OSError as error:
-        raise InputError("ANSWERS", f"{path} cannot be read: {error.strerror}") from None
+        raise InputError("ANSWERS", f"cannot be read, {path}: {error.strerror}") from None
 
 
 def _answer(line: bytes) -> FileAnswer | str:
@@ -160,10 +160,10 @@ def _of_one(path: Path, answers: list[FileAnswer], config: str | None) -> list[F
     there = Counter(answer.config for answer in answers)
     if config is None and len(there) > 1:
         names = ", ".join(f"#{name} ({count} rows)" for name, count in there.items())
-        problem = f"{path} holds {len(there)} configurations: {names}; name one behind the file"
+        problem = f"holds {len(there)} configurations in {path}: {names}; name one behind the file"
         raise InputError("ANSWERS", problem)
     if config is not None and config not in there:
-        raise InputError("ANSWERS", f"{path} has no configuration {config}: {', '.join(there)}")
+        raise InputError("ANSWERS", f"has no configuration {config} in {path}: {', '.join(there)}")
     return [answer for answer in answers if config in (None, answer.config)]
 
 

@@ -96,7 +96,7 @@ def read_verdicts(path: Path) -> list[JudgeVerdict]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise InputError("ANSWERS", f"{path} cannot be read: {error.strerror}") from None
+        raise InputError("ANSWERS", f"cannot be read, {path}: {error.strerror}") from None
     return [verdict for line in lines if (verdict := parse_verdict(line)) is not None]
 
 
@@ -120,7 +120,7 @@ class VerdictFile:
             self._lock.acquire()
             self._load()
         except BlockingIOError:
-            raise InputError("ANSWERS", f"another judge is writing {self.path}") from None
+            raise InputError("ANSWERS", f"Another judge is writing {self.path}") from None
         except OSError as error:
             self._lock.release()
             raise self._unwritable(error) from error
@@ -134,7 +134,7 @@ class VerdictFile:
         whole, _, tail = content.rpartition(b"\n")
         verdicts = read_verdicts(self.path)
         if not verdicts and not _FIRST.startswith(content[: len(_FIRST)]):
-            raise InputError("ANSWERS", f"{self.path} is not a file of verdicts")
+            raise InputError("ANSWERS", f"is not a file of verdicts: {self.path}")
         self._file = FileIO(self.path, "a")
         if tail:
             if parse_verdict(tail) is None:

@@ -200,7 +200,7 @@ def _library() -> ModuleType:
     except ImportError:
         raise ConfigurationError(
             "KNOWLEDGE_STORE",
-            'chroma in a folder needs the extra: pip install "tanlu[chroma]"; or set CHROMA_URL',
+            'needs the extra for Chroma in a folder, `pip install "tanlu[chroma]"`, or CHROMA_URL',
         ) from None
 
 

@@ -319,7 +319,7 @@ def parse_choice(model: str, dimensions: int = 0) -> ModelChoice:
         raise ConfigurationError(_VARIABLE, "must be google:NAME, openai:NAME or tei:NAME")
     name = name.strip().removeprefix("models/")
     if not name and service != "tei":
-        raise ConfigurationError(_VARIABLE, f"{service}: needs the name of a model")
+        raise ConfigurationError(_VARIABLE, f"needs the name of a model of {service}")
     if service == "google":
         return ModelChoice(service, name, dimensions or DIMENSIONS)
     # A TEI server cannot be asked for fewer; the number is then what its vectors must have.

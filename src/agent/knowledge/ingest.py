@@ -151,7 +151,9 @@ def walk(paths: Sequence[Path]) -> Walk:
         try:
             status = os.stat(absolute)
         except OSError as error:
-            raise InputError("PATH", f"{show(str(path))}: {error.strerror}") from None
+            raise InputError(
+                "PATH", f"cannot be read, {show(str(path))}: {error.strerror}"
+            ) from None
         result.roots.append(os.fsencode(absolute))
         name = os.path.basename(absolute)
         if stat.S_ISDIR(status.st_mode):

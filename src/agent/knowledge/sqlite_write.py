@@ -71,7 +71,7 @@ def make_tables(connection: sqlite3.Connection) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version > VERSION:
         raise ConfigurationError(
-            "TANLU_DATA_DIR", "its knowledge.sqlite was made by a newer version of this program"
+            "TANLU_DATA_DIR", "Its knowledge.sqlite was made by a newer version of this program"
         )
     if version == VERSION:
         return
@@ -81,7 +81,7 @@ def make_tables(connection: sqlite3.Connection) -> None:
         connection.rollback()
         if "fts5" in str(error):
             raise ConfigurationError(
-                "KNOWLEDGE_STORE", "this Python's SQLite has no full-text search (FTS5)"
+                "KNOWLEDGE_STORE", "This Python's SQLite has no full-text search (FTS5)"
             ) from None
         raise
 
@@ -155,7 +155,8 @@ def packed_vectors(vectors: Sequence[Sequence[float]], chunks: int) -> tuple[lis
     sizes = {len(vector) for vector in vectors}
     if len(vectors) != chunks or len(sizes) != 1 or 0 in sizes:
         raise ConfigurationError(
-            "EMBEDDING_MODEL", f"{len(vectors)} vectors of sizes {sorted(sizes)} for {chunks} texts"
+            "EMBEDDING_MODEL",
+            f"gave {len(vectors)} vectors of sizes {sorted(sizes)} for {chunks} texts",
         )
     return [pack(vector) for vector in vectors], sizes.pop()
 
@@ -194,7 +195,7 @@ def replace_document(db: sqlite3.Connection, ready: ReadyDocument) -> None:
         (document["id"],),
     ).fetchone()
     if old and old[1] != ready.owner:
-        raise InputError("document", f"the id {document['id']} belongs to another owner")
+        raise InputError("document", f"The id {document['id']} belongs to another owner")
     if old:
         _remove(db, old[0])
     collection = _collection(db, ready)

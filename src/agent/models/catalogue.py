@@ -93,7 +93,7 @@ def parse(name: str, field: str = "model") -> ModelName:
         if prefix and not prefix.lower().removeprefix("models/").startswith(_GOOGLES):
             raise ConfigurationError(
                 field,
-                f"{_show(name)} names no provider: openai:{prefix[:40]} is any compatible service"
+                f"names no provider, {_show(name)}: openai:{prefix[:40]} is any compatible service"
                 " (at OPENAI_BASE_URL)",
             )
         prefix, rest = "google", prefix
@@ -101,7 +101,7 @@ def parse(name: str, field: str = "model") -> ModelName:
         providers = ", ".join(sorted(_PROVIDERS))
         raise ConfigurationError(
             field,
-            f"{_show(name)}: unknown provider {_show(prefix)} (known: {providers};"
+            f"names an unknown provider, {_show(prefix)} in {_show(name)} (known: {providers};"
             f" a compatible service is openai:{rest.strip()[:60]} with OPENAI_BASE_URL)",
         )
     provider = _PROVIDERS[prefix.lower()]
@@ -109,7 +109,7 @@ def parse(name: str, field: str = "model") -> ModelName:
     if provider == "google":
         rest = rest.removeprefix("models/")
     if not _MODEL_ID.fullmatch(rest):
-        raise ConfigurationError(field, f"{_show(name)} is not a model name")
+        raise ConfigurationError(field, f"is no model's name: {_show(name)}")
     return ModelName(provider, rest)
 
 

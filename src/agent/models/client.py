@@ -130,7 +130,7 @@ class ModelClient:
         """
         name = self._current(model)
         if search and name.provider != "google":
-            raise ConfigurationError("web_search", f"{model} cannot search with Google")
+            raise ConfigurationError("web_search", f"cannot be Google's with {model}")
         request = ModelRequest(
             name.id,
             tuple(messages),
@@ -488,7 +488,7 @@ class ModelClient:
             module = await asyncio.to_thread(importlib.import_module, "agent.models.openai")
         except ImportError as error:
             raise ConfigurationError(
-                "model", "openai:… models need the extra: pip install 'tanlu[openai]'"
+                "model", "needs the extra for openai:… models: `pip install 'tanlu[openai]'`"
             ) from error
         return cast(Vendor, module.OpenAI(self._settings))
 

@@ -114,4 +114,4 @@ def _socks_client(proxy: str, context: ssl.SSLContext) -> httpx.AsyncClient:
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=100),
         )
     except (ImportError, ValueError) as error:
-        raise ConfigurationError("HTTPS_PROXY", "this SOCKS proxy cannot be used") from error
+        raise ConfigurationError("HTTPS_PROXY", "This SOCKS proxy cannot be used") from error

@@ -57,7 +57,7 @@ async def probe(models: ModelClient, model: str) -> Probe:
     try:
         name = parse(model)
         if name.provider == "google" and (successor := retirement(name.id)):
-            raise ConfigurationError("model", f"{name.id} is retired; use {successor}")
+            raise ConfigurationError("model", f"is retired, {name.id}; use {successor}")
         # Asked first: what kind of server it is stands beside the window.
         window = await _window(models, model)
         began = time.monotonic()

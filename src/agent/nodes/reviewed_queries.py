@@ -121,7 +121,7 @@ def _query(value: Any, where: str, configuration: Configuration, near: Point | N
 def _task(value: Any, where: str, configuration: Configuration, near: Point | None) -> MapTask:
     fields = checked_object(value, where, _TASK_FIELDS)
     if configuration.geo_routing == "never":
-        raise InputError(where, "the map is off (geo_routing=never); leave it out")
+        raise InputError(where, "The map is off (geo_routing=never); leave it out")
     intents = get_args(MapIntent)
     if fields.get("intent") not in intents:
         raise InputError(f"{where}.intent", f"must be one of {', '.join(intents)}")

@@ -15,7 +15,7 @@ from uuid import uuid4
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
-from agent.core.errors import InputError, StoreFailed
+from agent.core.errors import ConfigurationError, InputError, StoreFailed
 from agent.core.strings import one_line
 from agent.evidence.types import Diet
 from agent.runs.engine import store_label
@@ -74,11 +74,9 @@ def read_person(told: Mapping[str, Any]) -> Person:
     try:
         return Person.model_validate(dict(told))
     except ValidationError as error:
-        first = error.errors()[0]
-        message = first["msg"]
-        raise InputError(
-            str(next(iter(first["loc"]), "body")), message[:1].lower() + message[1:]
-        ) from None
+        problem = ConfigurationError.of(error)
+        name = str(next(iter(error.errors()[0]["loc"]), "body"))
+        raise InputError(name, problem.problem) from None
 
 
 class PersonMemory:

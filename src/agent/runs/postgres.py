@@ -98,7 +98,7 @@ def setting_up(connection: PostgresConnection) -> Iterator[None]:
     until = time.monotonic() + _SET_UP_SECONDS
     while not _one(connection, "SELECT pg_try_advisory_lock(%s)", _SET_UP):
         if time.monotonic() > until:
-            raise ConfigurationError(NAME, "another process has been creating the tables too long")
+            raise ConfigurationError(NAME, "Another process has been creating the tables too long")
         time.sleep(0.05)
     try:
         if _one(connection, "SELECT to_regnamespace(%s)", SCHEMA) is None:

@@ -339,7 +339,7 @@ class WishBox:
                 return MOST_WISHES - len(earlier)
             if len(earlier) >= MOST_WISHES:
                 raise InputError(
-                    wish["kind"], f"there are {MOST_WISHES} already, the most of a run"
+                    wish["kind"], f"There are {MOST_WISHES} already, the most of a run"
                 )
             db.execute("INSERT INTO wishes VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", row)
             return MOST_WISHES - len(earlier) - 1

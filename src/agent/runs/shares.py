@@ -61,7 +61,9 @@ class Shares:
             _drop_ended(db, now)
             others = [share for share in _of(db, thread_id) if share.message_id != message_id]
             if len(others) >= MOST:
-                raise InputError("message", f"{MOST} answers of the thread are shared already")
+                raise InputError(
+                    "message", f"is one too many: {MOST} answers of the thread are shared already"
+                )
             db.execute(
                 "INSERT INTO shares VALUES (?, ?, ?, ?, ?, ?)"
                 " ON CONFLICT (thread_id, message_id) DO UPDATE SET"

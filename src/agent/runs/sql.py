@@ -118,7 +118,7 @@ def connect_sqlite(path: Path) -> sqlite3.Connection:
             failing.pop_all()
     except (OSError, sqlite3.Error) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise ConfigurationError("TANLU_DATA_DIR", f"{path} cannot be used: {reason}") from None
+        raise ConfigurationError("TANLU_DATA_DIR", f"cannot be used, {path}: {reason}") from None
     return connection
 
 

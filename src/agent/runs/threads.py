@@ -45,8 +45,8 @@ Opened = contextlib.AbstractAsyncContextManager[Saver]
 
 
 NOT_KEPT = (
-    "this thread does not keep that checkpoint any more: ask without one, or have earlier ones"
-    " kept from now on with TANLU_KEEP_HISTORY=1"
+    "This thread does not keep that checkpoint any more: ask without one, or have earlier ones"
+    " kept from now on with TANLU_KEEP_HISTORY=1."
 )
 _SHORTEN_SECONDS = 5.0
 """Who waits for the end of a run waits for this, too."""

@@ -149,7 +149,7 @@ class WebSearch:
         """Return the texts of the readable pages; raise ProviderError, BudgetExceeded."""
         service = self._hits.get("tavily")
         if not isinstance(service, TavilySearch):
-            raise ConfigurationError("web_search", f"reading needs {key_variable('tavily')}")
+            raise ConfigurationError("web_search", f"needs {key_variable('tavily')} to read pages")
         return await service.extract(urls, meter=meter)
 
     async def health(self, research_model: str | None = None) -> list[dict[str, Any]]:
@@ -223,10 +223,10 @@ class WebSearch:
 
     def _needs(self, choice: WebChoice) -> str:
         if choice in REGISTRY:
-            return f"{choice} needs {key_variable(choice)}"
+            return f"needs {key_variable(choice)} for {choice}"
         if choice == "google":
-            return "google needs a research model of Google's and GEMINI_API_KEY"
-        return "is off" if choice == "off" else f"nothing configured; set {', '.join(_variables())}"
+            return "needs a research model of Google's and GEMINI_API_KEY for google"
+        return "is off" if choice == "off" else f"is not configured; set {', '.join(_variables())}"
 
     async def _probe(self, name: str, model: str | None) -> dict[str, Any]:
         limits = Limits(

@@ -49,7 +49,7 @@ class CallArguments:
 def read_arguments(arguments: Mapping[str, Any], offered: AssistantTool) -> CallArguments:
     """Return the checked arguments; raise InputError that names the one that is wrong."""
     if "review_plan" in arguments:
-        raise InputError("review_plan", "a tool cannot wait for a review; leave it out")
+        raise InputError("review_plan", "A tool cannot wait for a review; leave it out")
     _check(arguments, offered.tool.inputSchema)
     question = clean_text(arguments["question"], MAX_QUESTION)
     if not question:
@@ -66,7 +66,7 @@ def _check(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
     for name in arguments:
         if name not in schema["properties"]:
             names = ", ".join(schema["properties"])
-            raise InputError(name, f"there is no such argument; known: {names}")
+            raise InputError(name, f"There is no such argument; known: {names}")
     for name in schema["required"]:
         if name not in arguments:
             raise InputError(name, "is missing")
@@ -157,7 +157,7 @@ class Call:
             try:
                 thread = await self._client.threads.get(question.thread_id)
             except NotFoundError:
-                raise InputError("thread_id", "there is no such thread") from None
+                raise InputError("thread_id", "There is no such thread") from None
         return str(thread["thread_id"])
 
     def _follower(self, question: CallArguments) -> RunFollower:

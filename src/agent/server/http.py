@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agent.core.errors import InputError
 from agent.core.outside import parse_json
+from agent.core.strings import as_sentence
 from agent.mcp.servers import PHOTO_HOSTS
 from agent.server.base_map import Tiles
 
@@ -145,7 +146,12 @@ def private(headers: Mapping[str, str]) -> dict[str, str]:
 def private_json(
     body: Mapping[str, Any], status: int = 200, more: Mapping[str, str] | None = None
 ) -> JSONResponse:
-    """Return a reply that is somebody's own, with the security headers and `more` of them."""
+    """Return a reply that is somebody's own, with the security headers and `more` of them.
+
+    A `detail`, which says why there is no other reply, is a sentence.
+    """
+    if isinstance(detail := body.get("detail"), str):
+        body = {**body, "detail": as_sentence(detail)}
     return JSONResponse(body, status, headers={**private(security_headers()), **(more or {})})
 
 

@@ -53,6 +53,7 @@ from agent.client.local import LocalRunner
 from agent.client.run_result import Pause
 from agent.core.errors import AgentError, InputError
 from agent.core.outside import parse_json
+from agent.core.strings import as_sentence
 from agent.runs.threads import Threads, open_threads
 from agent.server.assistant_call import Call, pause_refusal, read_arguments
 from agent.server.auth.api_keys import OPEN_OWNER, access, client_for, identify
@@ -87,19 +88,19 @@ def message_of(line: bytes) -> str:
     try:
         sent = parse_json(line.decode("utf-8", "replace"))
     except ValueError:
-        raise RefusedLine(None, PARSE_ERROR, "the line is no JSON, or nested too deeply") from None
+        raise RefusedLine(None, PARSE_ERROR, "The line is no JSON, or nested too deeply.") from None
     if not isinstance(sent, dict):
-        raise RefusedLine(None, INVALID_REQUEST, "a message is one JSON object")
+        raise RefusedLine(None, INVALID_REQUEST, "A message is one JSON object.")
     id = sent.get("id")
     if "id" in sent and "method" in sent and type(id) not in (str, int):
-        raise RefusedLine(None, INVALID_REQUEST, "the id of a request is a text or a whole number")
+        raise RefusedLine(None, INVALID_REQUEST, "The id of a request is a text or a whole number.")
     if not isinstance(sent.get("params"), dict | None):
-        raise RefusedLine(id, INVALID_PARAMS, "params must be an object")
+        raise RefusedLine(id, INVALID_PARAMS, "The params must be an object.")
     message = json.dumps(sent)
     try:
         JSONRPCMessage.model_validate_json(message)
     except ValueError:
-        raise RefusedLine(id, INVALID_REQUEST, "this is no message of JSON-RPC 2.0") from None
+        raise RefusedLine(id, INVALID_REQUEST, "This is no message of JSON-RPC 2.0.") from None
     return message
 
 
@@ -128,7 +129,7 @@ class AnsweredLines:
             return line
         while (rest := await self._next()) and not rest.endswith(b"\n"):
             pass
-        raise RefusedLine(None, INVALID_REQUEST, f"a message has at most {LONGEST_LINE} bytes")
+        raise RefusedLine(None, INVALID_REQUEST, f"A message has at most {LONGEST_LINE} bytes.")
 
 
 @asynccontextmanager
@@ -233,7 +234,7 @@ class ToolServer:
         except Exception:
             log.exception("a call of %s failed", request.params.name)
             problem = "the call failed inside the server; its log says more"
-        return ServerResult(error_result(problem))
+        return ServerResult(error_result(as_sentence(problem)))
 
     def notify(self) -> TellProgress | None:
         """Return the teller of the present call's progress; None where no client asked for it."""
@@ -257,7 +258,7 @@ _MAX_BODY = 256 * 1024
 _UNREADABLE = {
     "jsonrpc": "2.0",
     "id": None,
-    "error": {"code": PARSE_ERROR, "message": "the body is no JSON that can be read"},
+    "error": {"code": PARSE_ERROR, "message": "The body is no JSON that can be read."},
 }
 _STOP = "tanlu.stop"
 """Where a request's scope holds what stops its call."""
@@ -292,13 +293,15 @@ class McpEndpoint(ToolServer):
             self._calls.stop_all(_session(scope))
             answer = Response(status_code=204)
         else:
-            problem = {"detail": "an MCP endpoint: clients POST here (streamable HTTP)"}
+            problem = {"detail": "This is an MCP endpoint: clients POST here (streamable HTTP)."}
             answer = JSONResponse(problem, status_code=405, headers={"Allow": "POST, DELETE"})
         await answer(scope, receive, send)
 
     async def _post(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._manager is None:
-            await JSONResponse({"detail": "not started"}, 503)(scope, receive, send)
+            await JSONResponse({"detail": "The server has not started yet."}, 503)(
+                scope, receive, send
+            )
             return
         try:
             body = await Request(scope, receive).body()
@@ -369,7 +372,7 @@ class McpEndpoint(ToolServer):
 def _offered(tools: Mapping[str, AssistantTool], name: str) -> AssistantTool:
     if name not in tools:
         names = ", ".join([*tools, SEARCH, FETCH])
-        raise AgentError(f"there is no tool {name!r}; known: {names}")
+        raise AgentError(f"There is no tool {name!r}; known: {names}.")
     return tools[name]
 
 
@@ -470,7 +473,7 @@ class StdioServer(ToolServer):
         arguments = read_arguments(params.arguments or {}, offered)
         assistant, thread_id = offered.graph_id, arguments.thread_id or str(uuid.uuid4())
         if arguments.thread_id and not (await self._runner.snapshot(assistant, thread_id)).values:
-            raise InputError("thread_id", "there is no such thread")
+            raise InputError("thread_id", "There is no such thread")
         progress = CallProgress(self.notify(), arguments.language)
         async with progress.running():
             run = await self._runner.accept(

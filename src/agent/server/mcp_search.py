@@ -218,7 +218,7 @@ async def _fetch(id: str, services: Services, owner: str, meter: Meter) -> Fetch
     if not id.startswith(("https://", "http://")):
         raise InputError("id", "must be the id of a result of search")
     if Configuration().sources == "own":
-        raise InputError("id", "only own documents are read here (SOURCES=own)")
+        raise InputError("id", "Only own documents are read here (SOURCES=own)")
     article = await services.reader().read(id, meter=meter)
     metadata = {"kind": article.kind, **_cut(article.text, partial=article.partial)}
     return FetchedItem(
@@ -235,7 +235,7 @@ async def _fetch_document(id: str, services: Services, owner: str) -> FetchedIte
     scope = Scope(owner=owner, documents=(id.removeprefix(_DOCUMENT),))
     hits: Sequence[KnowledgeHit] = await services.knowledge().texts(scope, most=_WHOLE)
     if not hits:
-        raise InputError("id", "there is no such document")
+        raise InputError("id", "There is no such document")
     document = hits[0].document
     text = "\n\n".join(hit.chunk["text"] for hit in hits)
     kept = {"kind": document["kind"], "collection": document["collection"]}

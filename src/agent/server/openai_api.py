@@ -30,7 +30,7 @@ from agent.core.errors import AgentError, InputError
 from agent.core.faults import MEANT, contained
 from agent.core.outside import parse_json
 from agent.core.processor import SHORT, in_turns
-from agent.core.strings import one_line
+from agent.core.strings import as_sentence, one_line
 from agent.runs.engine import OWNER
 from agent.server.assistant_call import Call, CallArguments, read_arguments
 from agent.server.auth.admission import check_settings
@@ -131,9 +131,9 @@ class _Conversations:
         try:
             thread = await self._client.threads.get(thread_id)
         except NotFoundError:
-            raise InputError("previous_response_id", "there is no such response") from None
+            raise InputError("previous_response_id", "There is no such response") from None
         if (thread.get("metadata") or {}).get(_RESPONSE) != self._asked.previous:
-            problem = "the conversation has gone on since; send its messages as input"
+            problem = "The conversation has gone on since; send its messages as input"
             raise InputError("previous_response_id", problem)
         return thread_id
 
@@ -147,7 +147,7 @@ class _Conversations:
                 metadata=self.metadata,
             )
         except (ConflictError, NotFoundError):
-            raise InputError("thread_id", "there is no such thread") from None
+            raise InputError("thread_id", "There is no such thread") from None
         return thread_id
 
     async def _known(self) -> str:
@@ -248,7 +248,7 @@ def _said_plainly() -> Iterator[None]:
     """Raise what goes wrong as an AgentError in words for the client (or StoreFailed)."""
 
     def broken(part: str, problem: str) -> AgentError:
-        return AgentError(f"{part} failed inside the server; its log says more")
+        return AgentError(f"{part} failed inside the server; its log says more.")
 
     with contained("the answer", broken):
         try:
@@ -407,7 +407,7 @@ class _Problem:
     @property
     def error(self) -> JsonObject:
         return {
-            "message": self.message,
+            "message": as_sentence(self.message),
             "type": self.kind,
             "param": self.param,
             "code": self.code,

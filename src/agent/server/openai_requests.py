@@ -68,7 +68,7 @@ class _Body(BaseModel):
         """Raise InputError where the reply would have to be a call of the client's tool."""
         if self.tool_choice not in (None, "auto", "none"):
             raise InputError(
-                "tool_choice", "the assistants call no tools of yours; leave it out, or auto"
+                "tool_choice", "The assistants call no tools of yours; leave it out, or auto"
             )
 
     def asked(self, messages: Sequence[_Message], **more: Any) -> ClientQuestion:
@@ -80,7 +80,7 @@ class _Body(BaseModel):
         if self.user:
             metadata["user"] = self.user
         if not messages or messages[-1].role != "user":
-            raise InputError("messages", "the last one must be the user's question")
+            raise InputError("messages", "The last one must be the user's question")
         said = [Said(_ROLES[m.role], _text(m)) for m in messages if m.role in _ROLES]
         return ClientQuestion(
             model=self.model,
@@ -131,7 +131,7 @@ def read_chat(body: Any) -> ClientQuestion:
     """Return what is asked of `/v1/chat/completions`; raise InputError naming the field."""
     chat = _read(_Chat, body)
     if chat.n not in (None, 1):
-        raise InputError("n", "one answer is given to a question")
+        raise InputError("n", "One answer is given to a question")
     _refuse_format("response_format", chat.response_format)
     options = chat.stream_options
     return chat.asked(
@@ -171,7 +171,7 @@ def _read(kind: type[B], body: Any) -> B:
 
 def _refuse_format(name: str, format: _Format | None) -> None:
     if format and format.type != "text":
-        raise InputError(name, "answers are Markdown with citations; leave it out")
+        raise InputError(name, "Answers are Markdown with citations; leave it out")
 
 
 def _uuid(value: Any) -> str:
@@ -187,7 +187,7 @@ def thread_of_response(response_id: str) -> str:
     try:
         return str(uuid.UUID(hex=response_id.removeprefix(_RESPONSE)[:32]))
     except ValueError:
-        raise InputError("previous_response_id", "there is no such response") from None
+        raise InputError("previous_response_id", "There is no such response") from None
 
 
 def response_id(thread_id: str) -> str:
@@ -199,7 +199,7 @@ def _question(message: _Message) -> str:
     parts = message.content if isinstance(message.content, list) else []
     others = {str(part.get("type")) for part in parts if isinstance(part, Mapping)} - {*_TEXTS}
     if others:
-        problem = f"{', '.join(sorted(others))}: attachments are not read; please ask in words"
+        problem = f"has {', '.join(sorted(others))}: attachments are not read; please ask in words"
         raise InputError("messages", problem)
     return _text(message)
 

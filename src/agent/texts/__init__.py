@@ -25,6 +25,7 @@ from agent.core.errors import (
     RateLimited,
     StoreFailed,
     TimedOut,
+    about_setting,
 )
 from agent.core.strings import one_line
 
@@ -239,6 +240,8 @@ def remedy_of(codes: Sequence[str], language: Language) -> str:
 
 def reason_of(error: AgentError, language: Language) -> str:
     """Return why something failed and what to do about it, without a full stop."""
+    if _key(error) == "configuration" and not is_chinese(language):
+        return problem_text(error, language).rstrip(".")
     return say(f"reasons.{_key(error)}", language, **_values(error, language)).rstrip("。.")
 
 
@@ -247,6 +250,8 @@ def problem_text(error: ConfigurationError, language: Language) -> str:
     if not has_text(f"faults.{error.fault}"):
         return error.message
     fault = say(f"faults.{error.fault}", language, **error.values)
+    if not is_chinese(language):
+        return about_setting(error.name, fault)
     return f"{error.name}{say('punctuation.colon', language)}{fault}"
 
 

@@ -35,20 +35,20 @@ def last_question(messages: Sequence[AnyMessage]) -> HumanMessage:
     for message in reversed(messages):
         if isinstance(message, HumanMessage):
             return message
-    raise InputError("messages", "there is no question: send a human message")
+    raise InputError("messages", "There is no question: send a human message")
 
 
 def get_research_topic(messages: Sequence[AnyMessage]) -> str:
     """Return the present question as clean text; raise InputError if it is empty or too long."""
     raw = str(last_question(messages).text)
     if len(raw) > MAX_QUESTION:
-        raise InputError("messages", f"the question is longer than {MAX_QUESTION} characters")
+        raise InputError("messages", f"The question is longer than {MAX_QUESTION} characters")
     question = clean_text(raw, MAX_QUESTION)
     if not question:
         if attachments_of(last_question(messages)):
-            problem = "attachments are not read; please ask in words"
+            problem = "Attachments are not read; please ask in words"
             raise InputError("messages", problem, fault="attachments_only")
-        raise InputError("messages", "the question is empty")
+        raise InputError("messages", "The question is empty")
     return question
 
 

@@ -255,7 +255,7 @@ async def _readable_collections(
     for name in chosen:
         if name not in names:
             there = ", ".join(sorted(names)[:SHOWN_COLLECTIONS]) or "none"
-            raise InputError("collections", f"there is no {name[:80]!r}; there are: {there}")
+            raise InputError("collections", f"There is no {name[:80]!r}; there are: {there}")
     return Readable(owner, list(dict.fromkeys(chosen)), collections, named=True)
 
 

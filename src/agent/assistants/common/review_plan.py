@@ -150,7 +150,7 @@ def check_waiting(turn: Mapping[str, Any], assistant: str) -> None:
     """
     owner = turn.get("paused_by", assistant)
     if owner != assistant:
-        problem = f"the plan that waits on this thread is one of {owner}; answer it there"
+        problem = f"The plan that waits on this thread is one of {owner}; answer it there"
         raise InputError("command.resume", problem, fault="other_assistant", assistant=owner)
 
 

@@ -64,7 +64,7 @@ def providers_of(
     """Return the configured choices under the run's rules; raise ConfigurationError without one."""
     model, rules = configuration.research_model, rules_of(configuration)
     providers: dict[WebChoice, SearchProvider] = {}
-    problem = ConfigurationError("web_search", "no service is named")
+    problem = ConfigurationError("web_search", "No service is named")
     for choice in choices:
         try:
             providers[choice] = web.provider(choice, model=model, rules=rules, today=today)

@@ -38,7 +38,7 @@ LOOKED_FOR = "GEMINI_API_KEY, GOOGLE_API_KEY, OPENAI_API_KEY, OPENAI_BASE_URL"
 
 def no_model() -> ConfigurationError:
     """Return the error of a server that is to be online and has no model."""
-    problem = f"no model is configured; looked for {LOOKED_FOR}"
+    problem = f"No model is configured; looked for {LOOKED_FOR}"
     return ConfigurationError("TANLU_MODE=online", problem, fault="no_model", variables=LOOKED_FOR)
 
 

@@ -215,7 +215,7 @@ def _checked_location(where: Any) -> Point | None:
     if lng is None or lat is None:
         raise InputError("user_location", "must be {lng, lat} in degrees")
     if not (abs(lng) <= 180 and abs(lat) <= 90):
-        raise InputError("user_location", "lng must be within ±180 and lat within ±90")
+        raise InputError("user_location", "must have lng within ±180 and lat within ±90")
     return Point(lng=lng, lat=lat)
 
 

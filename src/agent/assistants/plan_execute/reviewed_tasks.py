@@ -87,7 +87,7 @@ def _read(lines: Sequence[Any], state: PlanState, configuration: PlanConfigurati
     ids = [task["id"] for task in tasks if task["id"]]
     for place, task in enumerate(tasks):
         if task["id"] and task["id"] in [earlier["id"] for earlier in tasks[:place]]:
-            raise InputError(f"tasks[{place}].id", f"{task['id']} is there twice")
+            raise InputError(f"tasks[{place}].id", f"is there twice: {task['id']}")
         task["dep"] = _dependencies(task, f"tasks[{place}].dep", ids, by_id)
     _refuse_circle(tasks)
     names = {task["id"]: f"T{number}" for number, task in enumerate(tasks, 1) if task["id"]}
@@ -142,7 +142,7 @@ def _dependencies(
 ) -> list[str]:
     for dep in task["dep"]:
         if dep not in ids and dep not in by_id:
-            raise InputError(where, f"{clean_text(dep, _MAX_ID)!r} is no task of this plan")
+            raise InputError(where, f"names no task of this plan: {clean_text(dep, _MAX_ID)!r}")
     return [dep for dep in task["dep"] if dep in ids]
 
 

@@ -151,10 +151,10 @@ def group_chat_engine(name: str) -> GroupChatEngine:
     if name == NativeEngine.name:
         return NativeEngine()
     if name != "autogen":
-        raise ConfigurationError("chat_engine", f"{name!r} is not known; use native or autogen")
+        raise ConfigurationError("chat_engine", f"must be native or autogen, not {name!r}")
     try:
         module = importlib.import_module(AUTOGEN)
     except ImportError as error:
-        problem = "autogen needs the extra: pip install 'tanlu[autogen]'"
+        problem = "needs the extra for autogen: `pip install 'tanlu[autogen]'`"
         raise ConfigurationError("chat_engine", problem) from error
     return cast(GroupChatEngine, module.AutogenEngine())

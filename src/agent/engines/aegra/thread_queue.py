@@ -67,11 +67,11 @@ async def refuse_if_busy(thread_id: str, strategy: str) -> None:
         row: Any = await (await connection.execute(_ACTIVE, (thread_id,))).fetchone()
     active: int = row["active"]
     if active and strategy == "reject":
-        raise ThreadBusy("a run is under way on this thread")
+        raise ThreadBusy("A run is under way on this thread.")
     if active and strategy in ("interrupt", "rollback"):
-        raise ThreadBusy("a run is under way on this thread: cancel it first, or ask to enqueue")
+        raise ThreadBusy("A run is under way on this thread: cancel it first, or ask to enqueue.")
     if active > MOST_WAITING:
-        raise ThreadBusy(f"{MOST_WAITING} runs wait on this thread already: ask again later")
+        raise ThreadBusy(f"{MOST_WAITING} runs wait on this thread already: ask again later.")
 
 
 async def refuse_without_checkpoint(thread_id: str, checkpoint_id: str) -> None:

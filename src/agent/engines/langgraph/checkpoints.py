@@ -68,8 +68,8 @@ def own_files() -> None:
     private_tree(_SERVERS_FILES)
     if not claim(_SERVERS_FILES):
         raise AgentError(
-            "another server is running in this folder: stop that one, or start this one in a "
-            "folder of its own"
+            "Another server is running in this folder: stop that one, or start this one in a "
+            "folder of its own."
         )
 
 

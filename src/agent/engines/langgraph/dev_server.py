@@ -139,7 +139,7 @@ def check_runtime(functions: Callable[[], Iterable[Any]], digest: str, does: str
     if not (is_as_tested and number.startswith(_WRITTEN_FOR)):
         raise ConfigurationError(
             "langgraph-runtime-inmem",
-            f"version {number} {does} in another way than 0.36.7, which this version of tanlu "
+            f"Version {number} {does} in another way than 0.36.7, which this version of tanlu "
             "corrects so that nothing is lost: install 0.36.7",
         )
 

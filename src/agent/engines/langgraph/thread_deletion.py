@@ -84,7 +84,7 @@ class ThreadDeletion:
                 if not _workers(conn, thread_id):
                     _remove(conn.store, thread_id)
                     return _only(thread_id)
-        raise HTTPException(409, f"Thread {thread_id} has runs that do not end")
+        raise HTTPException(409, f"Thread {thread_id} has runs that do not end.")
 
     async def _remove_stored(self, conn: Any, thread_id: UUID) -> None:
         await self._forget(str(thread_id))
@@ -94,7 +94,7 @@ class ThreadDeletion:
 
 async def _exists(conn: Any, thread_id: UUID, filters: Any) -> None:
     if await ops.Threads._get_with_filters(conn, thread_id, filters) is None:
-        raise HTTPException(404, f"Thread with ID {thread_id} not found")
+        raise HTTPException(404, f"Thread with ID {thread_id} not found.")
 
 
 async def _end_runs(conn: Any, thread_id: UUID, ctx: Any) -> None:

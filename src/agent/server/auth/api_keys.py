@@ -170,9 +170,9 @@ def _keys(text: str) -> dict[bytes, str]:
         name, _, key = (part.strip() for part in entry.partition(":"))
         hide(key or entry)
         if problem := _wrong(name, key):
-            raise ConfigurationError("TANLU_API_KEYS", f"entry {number}: {problem}")
+            raise ConfigurationError("TANLU_API_KEYS", f"Entry {number}: {problem}")
         if name in owners.values() or key_digest(key) in owners:
-            raise ConfigurationError("TANLU_API_KEYS", f"entry {number}: name or key is used twice")
+            raise ConfigurationError("TANLU_API_KEYS", f"Entry {number}: name or key is used twice")
         owners[key_digest(key)] = name
     return owners
 
@@ -205,14 +205,16 @@ def _host(text: str) -> Host:
     except UnicodeError:
         host = None
     if host is None:
-        raise ConfigurationError("TANLU_ALLOWED_HOSTS", f"{text!r} must be a name, name:port or *")
+        raise ConfigurationError(
+            "TANLU_ALLOWED_HOSTS", f"must have names, name:port or *, not {text!r}"
+        )
     return host
 
 
 def _origin(text: str) -> str:
     origin = parse_origin(text) or parse_origin(text.removesuffix("/"))
     if origin is None:
-        problem = f"{text!r} must be an origin such as https://studio.example.org"
+        problem = f"must have origins such as https://studio.example.org, not {text!r}"
         raise ConfigurationError("TANLU_CORS_ORIGINS", problem)
     return str(origin)
 

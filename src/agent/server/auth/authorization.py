@@ -53,7 +53,7 @@ async def authenticate(headers: Mapping[Any, Any], path: str = "") -> Auth.types
     if owner is None:
         owner = identify(texts, rules)
     if owner is None and not (needs_no_key(path) or rules.problem):
-        raise Auth.exceptions.HTTPException(401, "a key is needed")
+        raise Auth.exceptions.HTTPException(401, "A key is needed.")
     if owner is None:
         return {"identity": NOBODY, "is_authenticated": False}
     return {"identity": engine().identity(owner)}
@@ -213,7 +213,7 @@ def _caller(ctx: Auth.types.AuthContext) -> str:
     if rules.problem:
         raise Auth.exceptions.HTTPException(503, rules.problem)
     if owner == NOBODY or (not rules.open and owner not in rules.keys.values()):
-        raise Auth.exceptions.HTTPException(401, "a key is needed")
+        raise Auth.exceptions.HTTPException(401, "A key is needed.")
     return "" if rules.open else owner
 
 
@@ -268,7 +268,7 @@ def _check(value: Value, owner: str, check: Callable[[Value], None]) -> None:
     """Answer 422 with the field that cannot be let in."""
     claimed = (value.get("metadata") or {}).get(OWNER, owner)
     if claimed != owner:
-        raise Auth.exceptions.HTTPException(422, f"metadata.{OWNER}: is the server's to set")
+        raise Auth.exceptions.HTTPException(422, f"metadata.{OWNER} is the server's to set.")
     with _as_422():
         check(value)
 
@@ -301,7 +301,7 @@ async def _check_command(owner: str, request: RunRequest, thread_id: Any) -> Non
         thread = await _visible(owner, f"/threads/{thread_id}") if thread_id else {}
         turn = (thread.get("values") or {}).get("turn")
         if goes_to_node(request.command) and turn is None:
-            problem = "command.goto: there is no earlier run on this thread; send an input"
+            problem = "command.goto: There is no earlier run on this thread; send an input."
             raise Auth.exceptions.HTTPException(422, problem)
         if thread_id and request.command.get("resume") is not None:
             with _as_422():

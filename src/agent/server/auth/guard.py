@@ -24,6 +24,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agent.core.concurrency import BoundedCache
+from agent.core.strings import as_sentence
 from agent.server.auth.api_keys import (
     HEALTH_PATHS,
     STUDIO,
@@ -437,12 +438,13 @@ async def _refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) 
     level = logging.WARNING if refusal.remedy else logging.INFO
     words = "; ".join(filter(None, (refusal.detail, refusal.remedy)))
     log.log(level, "%s for %r: %s", refusal.status, _path(scope)[:200], words)
+    detail = as_sentence(refusal.detail)
     if scope["type"] == "websocket":
-        await send({"type": "websocket.close", "code": 1008, "reason": refusal.detail})
+        await send({"type": "websocket.close", "code": 1008, "reason": detail})
         return
-    body: dict[str, object] = {"detail": refusal.detail}
+    body: dict[str, object] = {"detail": detail}
     if _path(scope).startswith(_OPENAIS):
         kind = "server_error" if refusal.status >= 500 else "invalid_request_error"
-        body["error"] = {"message": refusal.detail, "type": kind, "param": None, "code": None}
+        body["error"] = {"message": detail, "type": kind, "param": None, "code": None}
     answer = JSONResponse(body, refusal.status, refusal.headers)
     await answer(scope, receive, send)

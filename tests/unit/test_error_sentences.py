@@ -1,0 +1,62 @@
+"""What somebody is told of an error, wherever it comes out, is a sentence."""
+
+import pytest
+
+from agent.cli.console import fail
+from agent.client.connection import run_error
+from agent.core.errors import AgentError, ConfigurationError, InputError, StoreFailed
+from agent.core.strings import as_sentence
+from agent.server.http import private_json
+from agent.texts import problem_text, reason_of
+
+SENTENCES = [
+    ("nothing was found", "Nothing was found."),
+    ("--url must be an address", "--url must be an address."),
+    ("max_searches: bad", "max_searches: bad."),
+    ("messages: The last one", "messages: The last one."),
+    ("GEMINI_API_KEY is missing.", "GEMINI_API_KEY is missing."),
+    ("did you mean this?", "Did you mean this?"),
+    ("读不了", "读不了。"),
+    ("", ""),
+]
+
+
+@pytest.mark.parametrize(("text", "sentence"), SENTENCES)
+def test_a_message_is_a_sentence_and_a_name_in_it_stays(text: str, sentence: str) -> None:
+    assert as_sentence(text) == sentence
+    assert as_sentence(sentence) == sentence
+
+
+def test_a_problem_goes_on_from_its_name_or_stands_behind_it() -> None:
+    assert ConfigurationError("AMAP_QPS", "must be 1").message == "AMAP_QPS must be 1."
+    assert InputError("id", "There is no such one").message == "id: There is no such one."
+    wrong = ConfigurationError("AMAP_QPS", "?", fault="greater_than", gt="0")
+    assert problem_text(wrong, "en") == "AMAP_QPS must be more than 0."
+    assert problem_text(wrong, "zh") == "AMAP_QPS：必须大于 0"
+    assert reason_of(wrong, "en") == "AMAP_QPS must be more than 0"
+
+
+def test_a_servers_setting_is_told_by_its_name_however_its_version_words_it() -> None:
+    for message in ("AMAP_QPS: is not set", "AMAP_QPS is not set."):
+        error = run_error({"error": "ConfigurationError", "message": message})
+        assert isinstance(error, ConfigurationError)
+        assert (error.name, error.message) == ("AMAP_QPS", "AMAP_QPS is not set.")
+
+
+def test_the_command_line_tells_sentences_and_a_command_as_it_is_typed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    fail(AgentError("the server is away"))
+    fail(StoreFailed("TANLU_DATA_DIR", "the disk is full"), then="Go on with: tanlu ask --thread 1")
+    fail("it broke → Try again later, or check with `tanlu doctor`")
+    one, two, three, four = capsys.readouterr().err.splitlines()
+    assert one == "tanlu: The server is away."
+    assert two.startswith("tanlu: TANLU_DATA_DIR: the disk is full; nothing more")
+    assert two.endswith("from here. Go on with: tanlu ask --thread 1")
+    assert (three, four[:23]) == ("tanlu: It broke.", "tanlu: Try again later,")
+
+
+def test_a_refusal_of_the_server_is_a_sentence() -> None:
+    refused = private_json({"detail": "there is no such thread"}, 404)
+    assert refused.body == b'{"detail":"There is no such thread."}'
+    assert private_json({"details": "kept"}).body == b'{"details":"kept"}'
