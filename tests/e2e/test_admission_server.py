@@ -31,7 +31,7 @@ REFUSED: dict[str, dict[str, Any]] = {
 }
 CHOICE = {"context": {"max_research_loops": 99, "nothing_of_ours": [1]}}
 """A value that the assistant `agent` does not take, and a name that no assistant has."""
-TOLD = "max_research_loops: Input should be less than or equal to 10"
+TOLD = "max_research_loops: Input should be less than or equal to 10."
 WEBHOOK = {"webhook": f"http://127.0.0.1:9/{CANARY}"}
 WAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "a run": ("/threads/{thread}/runs", {}),
@@ -76,7 +76,7 @@ async def test_the_field_is_named_whatever_the_way(
     path = path.replace("{thread}", thread).replace("{unknown}", unknown)
     reply = await http.post(path, json={**ASK, **more, **REFUSED[field]})
     assert reply.status_code == 422, reply.text
-    assert reply.json()["detail"].startswith(f"{field}: ")
+    assert reply.json()["detail"].startswith((f"{field} ", f"{field}: "))
     assert CANARY not in reply.text
     assert (await http.get(f"/threads/{thread}/runs")).json() == []
     assert (await http.get(f"/threads/{unknown}")).status_code == 404
@@ -192,7 +192,7 @@ async def test_the_event_protocol_refuses_it_too(http: httpx.AsyncClient, field:
         heard = str(await socket.recv())
     for answer in (said, heard):
         assert '"type":"error"' in answer
-        assert f"422: {field}: " in answer
+        assert f"422: {field} " in answer
         assert CANARY not in answer
     assert (await http.get(f"/threads/{thread}")).status_code == 404
 
@@ -202,7 +202,7 @@ async def test_no_assistant_and_no_thread_keeps_it(http: httpx.AsyncClient, fiel
     given = {"graph_id": "owner", **REFUSED[field]}
     reply = await http.post("/assistants", json=given)
     assert reply.status_code == 422
-    assert reply.json()["detail"].startswith(f"{field}: ")
+    assert reply.json()["detail"].startswith((f"{field} ", f"{field}: "))
     if "metadata" in given:
         assert (await http.post("/threads", json=given)).status_code == 422
         thread = await a_thread(http)
@@ -231,7 +231,7 @@ async def test_no_thread_is_given_a_state_that_its_graph_cannot_go_on_from(
         ("/threads", {"metadata": {"graph_id": "agent"}, "supersteps": steps}),
     ):
         answer = await http.post(path, json=body)
-        assert (answer.status_code, answer.json()["detail"].partition(":")[0]) == (422, field)
+        assert (answer.status_code, answer.json()["detail"].split()[0].rstrip(":")) == (422, field)
     deep = b'{"values": {"gaps": ' + b"[" * 200 + b"]" * 200 + b"}}"
     answer = await http.post(f"/threads/{thread['thread_id']}/state", content=deep)
     assert answer.status_code == 422

@@ -62,7 +62,7 @@ def test_a_batch_writes_rows_score_traces_and_a_log_and_does_nothing_the_second_
     command = ("batch", "questions.jsonl", *TO, "--offline", "--score", "--trace-dir", "traces")
     first = here(*command)
     assert first.code == 1, first.err
-    assert "line 4 is left out" in first.err
+    assert "Line 4 is left out" in first.err
     assert "[3/3]" in first.err
     for shown in ("answered", "cost of the file", "interval", "level 1", "2 wrong"):
         assert shown in first.out
@@ -151,7 +151,7 @@ def test_a_spent_daily_quota_pauses_and_the_printed_command_goes_on(
     gemini.fail("status", status=429, body=spent, times=None, match=beyond)
     done = here("batch", "questions.jsonl", *TO, "--concurrency", "1", **keyed(gemini))
     assert done.code == 1, done.err
-    assert done.err.strip().splitlines()[-1].startswith("tanlu: paused, 4 left: ")
+    assert done.err.strip().splitlines()[-1].startswith("tanlu: The batch is paused, 4 left: ")
     assert [row["status"] for row in rows(cli)] == ["answered", "answered", "paused"]
     gemini.faults.clear()
     done = here.resume(done.err, **keyed(gemini))

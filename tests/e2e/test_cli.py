@@ -118,9 +118,10 @@ def test_who_asks_for_what_the_sample_lacks_learns_that_it_is_small(
 def test_a_person_sees_the_notice_the_answer_the_places_and_what_it_used(cli: Cli) -> None:
     done = cli.run("ask", ZH)
     assert done.returncode == 0, done.stderr
-    first = done.stdout.splitlines()[0]
-    assert "示例" in first
-    assert "GEMINI_API_KEY" in first
+    first, *rest = done.stdout.splitlines()
+    assert first.startswith("王府井附近带孩子"), "nothing stands before the answer"
+    [notice] = [line for line in rest if line.startswith("> 示例模式")]
+    assert "GEMINI_API_KEY" in notice
     for words in ("来源", "| 名称 |", "高德地图", "用量：", "追问：", "tanlu ask --thread "):
         assert words in done.stdout
     for words in ("检索词：", "地图：", "资料够了", "正在写答案"):
@@ -288,7 +289,7 @@ def test_retries_are_progress_not_log_lines(cli: Cli, gemini: GeminiService) -> 
     assert "- Attempt 2: the model service cannot be reached" in done.stderr
     assert done.stderr.count("- Attempt ") == 1, "one line a reason"
     reason, remedy = done.stderr.splitlines()[-2:]
-    assert reason.startswith("tanlu: every source failed: ")
+    assert reason.startswith("tanlu: Every source failed: ")
     assert remedy.startswith("tanlu: Check the network, or set a proxy (HTTPS_PROXY")
     assert cli.run("ask", EN, *NO_MAP, "--log-file", "log", **env).returncode == 1
     assert "attempt 1 of 4" in (cli.folder / "log").read_text("utf-8")

@@ -132,7 +132,7 @@ def test_ctrl_c_cancels_the_run_on_the_server(
         gemini.fail("status", status=403, times=None)
         done = cli.run("ask", "--url", server.url, *NO_MAP, EN)
         reason, remedy = done.stderr.splitlines()[-2:]
-        assert reason.startswith("tanlu: every source failed: ")
+        assert reason.startswith("tanlu: Every source failed: ")
         failed_in_one_line(done, 1, "valid key")
         assert remedy.startswith("tanlu: ")
 

@@ -57,8 +57,8 @@ def test_own_documents_are_cited_in_sample_mode_once_they_are_read_in_for_it(cli
     ("argv", "code", "told"),
     [
         (["ingest", "nowhere"], 2, "nowhere: No such file"),
-        (["ingest", ".", "--collection", "a/b"], 2, "collection"),
-        (["search", "battery"], 1, "the knowledge base is empty"),
+        (["ingest", ".", "--collection", "a/b"], 2, "Collection must be"),
+        (["search", "battery"], 1, "The knowledge base is empty"),
         (["search", "battery", "--collection", "papers"], 2, "there are: none yet"),
     ],
 )

@@ -108,10 +108,10 @@ async def test_a_thread_id_asks_a_follow_up_on_a_thread_every_client_sees(
         ({"question": "长" * 20_001}, "Question is longer than 20000"),
         ({"question": EN, "max_research_loops": 99}, "max_research_loops: 99"),
         ({"question": EN, "user_location": {"lng": 116.4}}, "user_location: 'lat'"),
-        ({"question": EN, "collections": ["a"]}, "collections: there is no 'a'"),
-        ({"question": EN, "review_plan": True}, "review_plan: a tool cannot wait"),
+        ({"question": EN, "collections": ["a"]}, "collections: There is no 'a'"),
+        ({"question": EN, "review_plan": True}, "review_plan: A tool cannot wait"),
         ({"question": EN, "thread_id": "../runs"}, "thread_id must be"),
-        ({"question": EN, "thread_id": "5f0d3fd3-6bbf-4b8e-9d3c-0f3a3f7f3b11"}, "thread_id: there"),
+        ({"question": EN, "thread_id": "5f0d3fd3-6bbf-4b8e-9d3c-0f3a3f7f3b11"}, "thread_id: There"),
     ],
 )
 async def test_what_cannot_be_used_is_one_line_that_names_it(

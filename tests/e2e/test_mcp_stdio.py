@@ -70,7 +70,7 @@ async def test_a_wrong_call_is_answered_in_one_line(tmp_path: Path) -> None:
         absent = "00000000-0000-4000-8000-000000000007"
         no_thread = await session.call_tool("agent", {"question": EN, "thread_id": absent})
         empty = await session.call_tool("agent", {"question": " "})
-    assert said(unknown).startswith("there is no tool 'oracle'; known: agent")
+    assert said(unknown).startswith("There is no tool 'oracle'; known: agent")
     assert said(no_thread) == "thread_id: There is no such thread."
     assert said(empty) == "Question is empty."
     assert unknown.isError

@@ -144,7 +144,7 @@ async def test_settings_of_ours_go_beside_and_tools_of_the_client_are_left_aside
         ({"messages": [{"role": "assistant", "content": "a"}]}, "messages", "the user's question"),
         ({"messages": [user(" ")]}, "question", "is empty"),
         ({"messages": "hello"}, "messages", "valid list"),
-        ({"n": 2}, "n", "one answer"),
+        ({"n": 2}, "n", "One answer"),
         ({"tool_choice": "required"}, "tool_choice", "call no tools of yours"),
         ({"response_format": {"type": "json_object"}}, "response_format", "Markdown"),
         ({"metadata": {"thread_id": "../runs"}}, "thread_id", "must be a UUID"),

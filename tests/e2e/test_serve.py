@@ -76,7 +76,7 @@ def test_a_second_server_in_the_folder_ends_with_the_reason_in_one_line(cli: Cli
 def test_an_address_that_is_not_this_machines_is_refused_in_one_line(cli: Cli) -> None:
     done = cli.run("serve", "--host", "192.0.2.1")
     assert done.returncode == 2
-    assert done.stderr.startswith("tanlu: --host: 192.0.2.1:")
+    assert done.stderr.startswith("tanlu: --host cannot be 192.0.2.1:")
     assert len(done.stderr.splitlines()) == 1
 
 

@@ -34,7 +34,7 @@ async def test_an_answer_is_shared_listed_and_withdrawn_and_goes_with_its_thread
     made = cli.run("share", thread, "--url", server.url, "--days", "2", "--json")
     assert made.returncode == 0, made.stderr
     url = json.loads(made.stdout)["url"]
-    assert "only this machine" in made.stderr
+    assert "Only this machine" in made.stderr
     assert EN in read(url).text
     assert cli.run("share", thread, "--url", server.url, "--list").stdout.startswith(url)
     assert cli.run("share", thread, "--url", server.url, "--withdraw").stdout == "withdrawn\n"

@@ -80,7 +80,7 @@ async def test_another_s_collection_is_answered_as_one_that_is_not_there(
                 ("alices", "mine", "nothing")}  # fmt: skip
         _, own = await asked(client, collections=["both"])
     (answer,) = {text.replace(f"'{name}'", "?") for name, text in told.items()}
-    assert answer.startswith("collections: there is no ?; there are: bobs, both")
+    assert answer.startswith("collections: There is no ?; there are: bobs, both")
     assert own == ""
 
 

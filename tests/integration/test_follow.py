@@ -281,7 +281,7 @@ async def test_a_run_that_somebody_stops_is_not_begun_again() -> None:
         ({"error": "NothingFound", "message": "every source failed"}, AgentError, "failed"),
         ({"error": "StoreFailed", "message": "TANLU_DATA_DIR: full"}, AgentError, "store_failed"),
         (
-            {"error": "ConfigurationError", "message": "GEMINI_API_KEY: is not set"},
+            {"error": "ConfigurationError", "message": "GEMINI_API_KEY is not set."},
             ConfigurationError,
             "configuration",
         ),

@@ -214,7 +214,7 @@ def test_a_cost_that_nobody_knows_is_not_bounded(cli: Cli, here: Here, env: dict
     put(cli, "a.jsonl", *MIXED)
     refused = here("judge", "a.jsonl", "--model", "openai:x", "--max-cost", "1", **env)
     assert refused.code == 2
-    assert "the price of openai:x is not known" in refused.err
+    assert "The price of openai:x is not known" in refused.err
 
 
 def test_bad_lines_are_named_and_the_rest_is_judged(
@@ -223,7 +223,7 @@ def test_bad_lines_are_named_and_the_rest_is_judged(
     put(cli, "a.jsonl", of("1", "correct"), {"id": "2"}, of("3", "incorrect"))
     done = here("judge", "a.jsonl", **env)
     assert done.code == 1
-    assert "a.jsonl: line 2 is left out: no answer" in done.err
+    assert "a.jsonl: Line 2 is left out: no answer" in done.err
     assert len(rows_in(cli.folder / "a.jsonl.verdicts.jsonl")) == 2
 
 
@@ -236,7 +236,7 @@ def test_another_program_s_answers_are_judged_with_a_benchmark_s_file_of_questio
     argv = ("judge", "other.jsonl", "--questions", name, "--card", "card.json")
     encrypted = here(*argv, **env)
     assert (encrypted.code, llm.turns) == (2, [])
-    assert f"{name}: line 2 is left out: encrypted; --decrypt" in encrypted.err
+    assert f"{name}: Line 2 is left out: encrypted; --decrypt" in encrypted.err
     done = here(*argv, "--decrypt", "--benchmark", "browsecomp", **env)
     assert done.code == 0, done.err
     card = json.loads((cli.folder / "card.json").read_text("utf-8"))
@@ -289,7 +289,7 @@ def test_ctrl_c_lets_the_verdict_under_way_finish_and_leaves_the_rest(
     stopped = here("judge", "a.jsonl", "--concurrency", "1", **env)
     assert stopped.code == 130
     assert "Finishing the verdicts under way" in stopped.err
-    assert "(2 left)" in stopped.err.splitlines()[-1]
+    assert "Interrupted, 2 left; " in stopped.err.splitlines()[-1]
     assert len(read_verdicts(cli.folder / "a.jsonl.verdicts.jsonl")) == 1
     assert here("judge", "a.jsonl", **env).code == 0
 

@@ -33,7 +33,7 @@ async def test_where_only_own_documents_are_read_nothing_is_asked_outside(
     first, *_ = (await found("search", {"query": EN}))["results"]
     monkeypatch.setenv("SOURCES", "own")
     assert await found("search", {"query": EN}) == {"results": []}
-    with pytest.raises(InputError, match="only own documents"):
+    with pytest.raises(InputError, match="Only own documents"):
         await found("fetch", {"id": first["id"]})
 
 

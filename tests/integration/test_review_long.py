@@ -112,7 +112,7 @@ async def test_a_dossier_waits_with_its_tasks_and_goes_on_with_those_it_is_given
     assert dossier.world.asked("wikipedia") == 0
     circle = [{**shown["tasks"][0], "dep": ["T2"]}, shown["tasks"][1]]
     again = (await resumed(dossier, {"tasks": circle}))["__interrupt__"][0].value
-    assert again["problem"].startswith("tasks[0].dep: ")
+    assert again["problem"].startswith("tasks[0].dep makes a circle")
     assert again["tasks"] == shown["tasks"]
     state = await resumed(dossier, {"tasks": [shown["tasks"][1], "钠离子电池 安全"]})
     assert [(task["id"], task["query"], task["dep"]) for task in state["tasks"]] == [

@@ -240,9 +240,10 @@ def remedy_of(codes: Sequence[str], language: Language) -> str:
 
 def reason_of(error: AgentError, language: Language) -> str:
     """Return why something failed and what to do about it, without a full stop."""
-    if _key(error) == "configuration" and not is_chinese(language):
+    key = _key(error)
+    if isinstance(error, ConfigurationError) and key != "web_search" and not is_chinese(language):
         return problem_text(error, language).rstrip(".")
-    return say(f"reasons.{_key(error)}", language, **_values(error, language)).rstrip("。.")
+    return say(f"reasons.{key}", language, **_values(error, language)).rstrip("。.")
 
 
 def problem_text(error: ConfigurationError, language: Language) -> str:
