@@ -1,12 +1,14 @@
 """What a search of a run brings: cited text, or a gap where it fails."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from agent.core.errors import ProviderError, ProviderUnavailable
 from agent.prompts import render
+from agent.search.hits import Hits
 from agent.texts import say
 from tests.support.prompt_blocks import BLOCKS
 from tests.support.search_scripts import (
@@ -181,7 +183,23 @@ async def test_google_serves_hits_to_other_assistants(build: Build) -> None:
         "dpm.org.cn",
         "dpm.org.cn",
     )
-    assert hit.snippet == "故宫周一闭馆。"
+    assert hit.snippet == say("search.summary", "zh", text="故宫周一闭馆。"), "no page's words"
+
+
+async def test_what_pages_bear_together_is_no_single_page_s_word(build: Build) -> None:
+    """A page was cited for what another one had."""
+    reply = grounded_reply("故宫周一闭馆。")
+    other = {"web": {"uri": "https://b.example/x", "title": "b.example"}}
+    assert reply.grounding
+    chunks = [*reply.grounding["grounding_chunks"], other]
+    [support] = reply.grounding["grounding_supports"]
+    shared = {**support, "grounding_chunk_indices": [0, 1]}
+    told = {**reply.grounding, "grounding_chunks": chunks, "grounding_supports": [shared]}
+    search, _ = build(ScriptedModels([replace(reply, grounding=told)]))
+    hits = await search.provider(model=GOOGLE).search("故宫", meter=meter())
+    assert [hit.snippet for hit in hits] == ["", ""]
+    assert isinstance(hits, Hits)
+    assert "故宫周一闭馆。" in hits.remarks
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
+from agent.assistants.common.workspace import Item
 from agent.assistants.deep_research.compress_topic import topic_element
+from agent.assistants.deep_research.explorers import Finding, _line
 from agent.assistants.deep_research.graph import build_graph
 from agent.assistants.deep_research.state import TopicResult
 from agent.core.budget import Meter
@@ -237,6 +239,16 @@ async def test_an_explorer_that_searches_twice_says_at_last_what_is_open_of_both
     assert "open: 回收价格" in shown
     assert "寿命" not in shown.replace("循环寿命", "")
     assert len(llm.asked("deep_find")) == 2
+
+
+def test_what_a_search_says_of_a_page_is_no_quote_of_it() -> None:
+    told = say("search.summary", "en", text="Another site has £12,500.")
+    item = Item("page", "A loan", "https://a.example/", snippet=told, id="w111-11")
+    fact = Finding(fact="A loan of £12,500", quote="Another site has £12,500.", id="w111-11")
+    line = "- A loan of £12,500 (Search summary: Another site has £12,500.) [^w111-11]"
+    assert _line(fact, [item]) == line
+    opened = replace(item, text="Another site has £12,500.")
+    assert _line(fact, [opened]) == "- A loan of £12,500 “Another site has £12,500.” [^w111-11]"
 
 
 async def test_explorers_look_into_planned_topics_that_are_called_by_their_ids() -> None:

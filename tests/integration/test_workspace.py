@@ -52,6 +52,14 @@ async def house_fixture(where: Place) -> AsyncIterator[House]:
         await store.aclose()
 
 
+async def test_a_page_says_whose_it_is_also_where_it_was_opened_by_its_address(
+    house: House,
+) -> None:
+    page = replace(a_page("a"), url="https://www.gov.example/a")
+    [kept] = await house.workspace().keep([page])
+    assert kept.site == "gov.example"
+
+
 async def test_what_is_kept_is_there_for_another_process_at_once(house: House) -> None:
     one, other = house.workspace(), house.workspace()
     kept = await one.keep([a_page("a", "What the page says.\n\nAnd more."), a_page("b")])

@@ -49,15 +49,25 @@ def labelled(sources: Iterable[Source]) -> list[Source]:
     return [Source(**{**source, "label": source["title"]}) for source in sources]
 
 
-def dated_title(source: Source) -> str:
-    """Return the title of a source and the day of its publication, if it has one."""
-    return " ".join(filter(None, [source["title"], (source.get("published") or "")[:10]]))
+def headed_title(source: Source) -> str:
+    """Return the title of a source, the day of its publication, and whose page it is."""
+    return " ".join(filter(None, [source["title"], _day(source), _whose(source)]))
+
+
+def _day(source: Source) -> str:
+    return (source.get("published") or "")[:10]
+
+
+def _whose(source: Source) -> str:
+    """Return the site of a page, unless its title has it."""
+    site = source.get("site", "") if source["kind"] == "page" else ""
+    return f"({site})" if site and site not in source["title"] else ""
 
 
 def untitled(source: Source, text: str) -> str:
-    """Return a text of a source without its title and day where these lead it, however often."""
-    title, day = " ".join(source["title"].split()), (source.get("published") or "")[:10]
-    return without_heads(text, [title, day])
+    """Return a text of a source without its head where that leads it, however often."""
+    title = " ".join(source["title"].split())
+    return without_heads(text, [title, _day(source), _whose(source)])
 
 
 def without_heads(text: str, heads: Iterable[str]) -> str:

@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from urllib.parse import urlsplit
@@ -199,7 +200,11 @@ class GoogleSearch:
 
 
 class GoogleHits:
-    """Serve the same search as hits: its pages, with the sentences they support as snippets."""
+    """Serve the same search as hits: its pages, with what each alone bears of its model's text.
+
+    A snippet says that it is a summary: its sentences are the model's, and no page's words. What
+    several pages bear together is a remark, which no page can be cited for.
+    """
 
     name = "google"
 
@@ -229,6 +234,7 @@ class GoogleHits:
             model=self._model,
             choice="google",
             rules=self._rules,
+            answer_language="the language of <query>",
         )
 
         async def ask(words: str) -> list[Grounded]:
@@ -240,9 +246,11 @@ class GoogleHits:
     def _hits(self, answers: Sequence[Grounded], count: int | None) -> Hits:
         best, _ = _allowed(max(answers, key=_worth), self._rules)
         ordered = sorted(best.sources, key=lambda source: not source["quotes"])
-        hits = [hit for source in ordered if (hit := _hit(source))]
+        bearers = Counter(quote for source in ordered for quote in source["quotes"])
+        hits = [hit for source in ordered if (hit := _hit(source, bearers))]
         found = Hits(hits[: count or self._default_count])
-        found.remarks = tuple(remarks_of(best.text, best.sources))
+        shared = (quote for quote, count in bearers.items() if count > 1)
+        found.remarks = (*shared, *remarks_of(best.text, best.sources))
         found.ruled_out = _ruled(best, self._rules).ruled_out
         return found
 
@@ -273,9 +281,10 @@ def _site(source: Source) -> str:
     return title if "." in title and " " not in title else urlsplit(source["url"]).hostname or ""
 
 
-def _hit(source: Source) -> Hit | None:
-    quotes = " ".join(source["quotes"])
-    return make_hit(source["title"], source["url"], quotes, site=_site(source))
+def _hit(source: Source, bearers: Mapping[str, int]) -> Hit | None:
+    own = " ".join(quote for quote in source["quotes"] if bearers[quote] == 1)
+    told = say("search.summary", detect_language(own), text=own) if own else ""
+    return make_hit(source["title"], source["url"], told, site=_site(source))
 
 
 def _size(answers: Iterable[Grounded]) -> int:

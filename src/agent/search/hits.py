@@ -28,7 +28,7 @@ from agent.evidence.records import with_weekday
 from agent.evidence.types import Gap, Source
 from agent.search.http import SearchHttp
 from agent.search.rules import ANY, DAYS, SearchRules, today_here
-from agent.texts import Language, reason_of, say
+from agent.texts import Language, in_every_language, reason_of, say
 from agent.texts.languages import language_name
 
 log = logging.getLogger(__name__)
@@ -278,6 +278,12 @@ def _with_scheme(url: str) -> str:
     if url.startswith("//"):
         return f"https:{url}"
     return f"https://{url}" if url.lower().startswith("www.") else url
+
+
+def summary_label(snippet: str) -> str:
+    """Return what a snippet begins with that is a summary by a search's model; else nothing."""
+    labels = (text.partition("{")[0] for text in in_every_language("search.summary"))
+    return next((label for label in labels if snippet.startswith(label)), "")
 
 
 def plain_line(text: Any, limit: int) -> str:

@@ -27,7 +27,7 @@ from agent.evidence.mentions import source_ids
 from agent.evidence.numbering import source_key
 from agent.evidence.ordering import judged as with_verdicts
 from agent.evidence.records import place_lines, route_lines, weather_lines
-from agent.evidence.references import dated_title, untitled
+from agent.evidence.references import headed_title, untitled
 from agent.evidence.types import Place, Route, Source, Weather
 from agent.evidence.way_steps import step_text
 from agent.models.catalogue import DEFAULT_THINKING
@@ -214,20 +214,20 @@ def _records(
             of_map or _words_of(name, source, texts),
             page=source_key(source) if source["kind"] in ("page", "document") else "",
             is_own=source["kind"] == "document",
-            title="" if of_map else dated_title(source),
+            title="" if of_map else headed_title(source),
         )
     return records
 
 
 def _words_of(name: str, source: Source, texts: Mapping[str, str]) -> list[str]:
-    """Return a source's words, its title and date first: quotes may be a model's, where text is."""
+    """Return a source's words below its head: quotes may be a model's, where text is none."""
     # What an earlier turn left begins with the title already, and so do pages.
     words = [texts[name]] if texts.get(name) else source["quotes"]
     if source["kind"] == "document" and not words:
         # An earlier answer's document: its passages of this turn say it.
         return []
     below = [untitled(source, text) for text in words]
-    return ["\n".join(filter(None, [dated_title(source), *below]))]
+    return ["\n".join(filter(None, [headed_title(source), *below]))]
 
 
 def record_texts(

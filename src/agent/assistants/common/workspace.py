@@ -9,6 +9,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import zip_longest
+from urllib.parse import urlsplit
 
 from agent.core.processor import compute, lazy_property
 from agent.evidence.claims.passages import Passage, packed
@@ -269,8 +270,11 @@ def _grown(again: Iterable[tuple[Item, Item]]) -> list[Item]:
 def _thing(item: Item) -> Thing:
     # A page could write our markers to have itself cited under another source's name.
     text, snippet = only_known(item.text[:LONGEST_TEXT], ()), only_known(item.snippet, ())
+    # A page that was opened by its address says as well whose word it is.
+    site = item.site or ((urlsplit(item.url).hostname or "") if item.kind == "page" else "")
+    title = only_known(item.title[:LONGEST_TITLE], ())
     whole = replace(
-        item, text=text, snippet=snippet, title=only_known(item.title[:LONGEST_TITLE], ()), id=""
+        item, text=text, snippet=snippet, title=title, site=site.removeprefix("www."), id=""
     )
     brief = replace(whole, text=text[:_BRIEF])
     return Thing(_LETTERS[item.kind], item.key, _json(whole), _json(brief))

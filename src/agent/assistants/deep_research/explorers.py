@@ -21,7 +21,7 @@ from agent.evidence.quotes import as_it_says
 from agent.evidence.types import Gap
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import Raw, fence, task_prompt
-from agent.search.hits import only_known
+from agent.search.hits import only_known, summary_label
 from agent.state import answer_language
 
 _ROUNDS, _QUERIES, _MOST = 2, 2, 12
@@ -172,7 +172,10 @@ async def _asked(
 
 
 def _line(found: Finding, items: Sequence[Item]) -> str:
-    """Return a finding as a marked line with its quote; empty where its page has no such words."""
+    """Return a finding as a marked line with its quote; empty where its page has no such words.
+
+    What only the search has said of a page is no quote of it.
+    """
     name = found.id.strip(" []^").partition(".")[0]
     fact, quote = (
         clean_text(only_known(text, ()), most)
@@ -180,4 +183,7 @@ def _line(found: Finding, items: Sequence[Item]) -> str:
     )
     item = next((item for item in items if item.id == name), None)
     said = clean_text(as_it_says(quote, item.words), _QUOTE) if item else ""
-    return f"- {fact} “{said}” [^{name}]" if said else ""
+    if not (item and said):
+        return ""
+    label = summary_label(item.words)
+    return f"- {fact} ({label}{said}) [^{name}]" if label else f"- {fact} “{said}” [^{name}]"

@@ -525,7 +525,7 @@ def left_out_for_want(
 def _subject(statement: Statement, outcome: Outcome) -> str:
     """Return what a statement is about: its row's or item's name, else itself, if it is short.
 
-    Nothing where some of its words would have to go: half a sentence says nothing, or another thing.
+    Nothing where some of its words would have to go: half a sentence tells nothing.
     """
     if name := statement.row or item_name(statement):
         return name
