@@ -39,6 +39,14 @@ def is_plain_word(text: str) -> bool:
     return bool(text) and text.isascii() and text.isprintable() and " " not in text
 
 
+GROUPED_DIGITS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
+
+
+def without_digit_groups(text: str) -> str:
+    """Return a text whose whole numbers have no commas between thousands."""
+    return GROUPED_DIGITS.sub(lambda grouped: grouped[0].replace(",", ""), text)
+
+
 def without_mark(text: str) -> str:
     """Return a text without the square brackets that it begins with: a list's remark on a name."""
     return text.partition("]")[2] if text.startswith("[") and "]" in text else text

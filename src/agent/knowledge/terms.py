@@ -7,7 +7,7 @@ from itertools import takewhile
 from operator import add, eq
 
 from agent.core.processor import breathe
-from agent.core.strings import without_accents
+from agent.core.strings import without_accents, without_digit_groups
 
 _CHARACTERS = (
     "\u2e80-\u2fdf\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -19,7 +19,6 @@ _LETTER = rf"[^\W_{_CHARACTERS}]"
 _PIECE = re.compile(rf"[{_CHARACTERS}]+|{_LETTER}{{1,64}}(?:[-.,'’]{_LETTER}{{1,64}}){{0,7}}")
 _CHARACTER = re.compile(f"[{_CHARACTERS}]")
 _FIRST_CHARACTER = "\u2e80"
-_GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
 _PART = re.compile(r"\d+(?:\.\d+)*|[^\W\d_]+|[^\W_]")
 _WIDE_COMMA = "\uff0c"
 _MOST_PARTS = 4
@@ -122,8 +121,11 @@ def _of_piece(piece: str) -> tuple[str, ...]:
 
 def _words(piece: str) -> list[str]:
     """Split at the joints that join nothing: `end.Next`, `Li,Na`."""
-    piece = _GROUPED.sub(lambda grouped: grouped[0].replace(",", ""), piece)
-    piece = re.sub(r"['’]s(?![^\W_])", "", piece).replace("'", "").replace("’", "")
+    piece = (
+        re.sub(r"['’]s(?![^\W_])", "", without_digit_groups(piece))
+        .replace("'", "")
+        .replace("’", "")
+    )
     return [word for word in re.split(r",|(?<!\d)\.|\.(?!\d)", piece) if word]
 
 

@@ -4,11 +4,11 @@ Coordinates are GCJ-02 degrees, distances metres. The rules are generic: they co
 what the files under `sample/` say, and know no particular question.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Protocol, TypeVar
 
+from agent.core.patterns import any_word
 from agent.core.strings import has_han, letters_of, split_at
 from agent.evidence.geo import distance_m
 from agent.knowledge.terms import query_terms, terms
@@ -24,7 +24,7 @@ from agent.sample.records import (
 
 _LEAST, _NAMED, _IN_TEXT, _SHARE_OF_BEST, _MOST = 0.5, 0.6, 0.7, 0.5, 0.66
 _SEPARATORS = "|,，、;；"
-_ENGLISH_FILLER = re.compile(r"\b(?:the|near|around|in|at|china)\b", re.IGNORECASE)
+_ENGLISH_FILLER = any_word("the|near|around|in|at|china")
 _SHARED = ("name", "province", "adcode", "citycode", "lng", "lat")
 _CITY, _DISTRICT, _SPOT = "市", "区县", "兴趣点"
 

@@ -12,11 +12,10 @@ from datetime import date
 from decimal import ROUND_HALF_UP, Context, Decimal
 
 from agent.core.patterns import PIECE, any_word
-from agent.core.strings import has_any, has_han
+from agent.core.strings import GROUPED_DIGITS, has_any, has_han, without_digit_groups
 from agent.evidence.figures import figures
 
 _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "「": "」", "『": "』", "`": "`"}
-_GROUPED = re.compile(r"(?<![0-9.,])[0-9]{1,3}(?:,[0-9]{3})+(?![0-9,])")
 _COMMA_DECIMAL = r"(?:(?:[0-9]{1,3}(?:\.[0-9]{3})+|[0-9]+),[0-9]{1,2}|0,[0-9]+)(?![0-9]|[.,][0-9])"
 """A number with a decimal comma: 53,9 and 1.234,5, but 1,2,3 and 39.9,116.4 are lists."""
 _ANY_NUMBER = rf"(?:{_COMMA_DECIMAL}|(?:[0-9]{{1,3}}(?:,[0-9]{{3}})+|[0-9]+)(?:\.[0-9]+)?)"
@@ -80,7 +79,7 @@ def as_written(answer: str, text: str) -> str:
     >>> as_written("22503 km²", "the difference is 22,503 km².")
     '22,503 km²'
     """
-    written = {match[0].replace(",", ""): match[0] for match in _GROUPED.finditer(text)}
+    written = {match[0].replace(",", ""): match[0] for match in GROUPED_DIGITS.finditer(text)}
     return _DIGITS.sub(lambda match: written.get(match[0], match[0]), answer)
 
 
@@ -98,13 +97,13 @@ def with_unit(answer: str, text: str) -> str:
 
 
 def _shows_groups(requirement: str) -> bool:
-    return bool(_GROUPED.search(requirement)) or has_any(requirement.casefold(), _GROUPS)
+    return bool(GROUPED_DIGITS.search(requirement)) or has_any(requirement.casefold(), _GROUPS)
 
 
 def _without_groups(text: str) -> str:
     """Return a bare number, or a number with its unit, without digit groups."""
     is_number = _NUMBER.fullmatch(text) or _WITH_UNIT.fullmatch(text)
-    return _GROUPED.sub(lambda match: match[0].replace(",", ""), text) if is_number else text
+    return without_digit_groups(text) if is_number else text
 
 
 def _with_decimals(text: str, requirement: str) -> str:

@@ -22,11 +22,13 @@ _MAX_ANSWER = 2000
 _BRACKET = re.compile(r"\s?\[\^([^\[\]\n]{1,200})\]")
 _OUTCOMES: dict[str, AnswerOutcome] = {"answer": "answer", "premise_false": "premise_false"}
 _ID = re.compile(r"(?<![a-z])[a-z]++\d+(?:-\d+)?")
-_NO_ANSWER = re.compile(
-    r"(?:not found|no answer(?: found)?|cannot be determined|not available|insufficient .{0,40}"
-    r"|无法确定|无法回答|未找到|没有找到|未能找到|查不到|没有查到).{0,10}",
-    re.IGNORECASE,
+_NO_ANSWER = (
+    *("not found", "no answer", "no answer found", "cannot be determined", "not available"),
+    *("insufficient data", "insufficient evidence", "insufficient information"),
+    *("无法确定", "无法回答", "未找到", "没有找到", "未能找到", "查不到", "没有查到"),
 )
+_BEHIND_IT = 10
+"""Characters that such an answer may have besides."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ def settled_answer(reply: Settled, state: TeamState) -> SynthesizedAnswer:
     idle = idle_calculations(answer, evidence, lookups(state))
     evidence = dict.fromkeys(name for name in evidence if name not in idle)
     outcome = _OUTCOMES.get(reply.outcome.strip().lower(), "not_found")
-    claimed = outcome != "not_found" and bool(answer) and not _NO_ANSWER.fullmatch(answer)
+    claimed = outcome != "not_found" and bool(answer) and not _is_no_answer(answer)
     is_answer = claimed and bool(evidence)
     numbers = calculation_numbers(evidence if is_answer else (), lookups(state))
     language = reader_language(state["turn"])
@@ -92,6 +94,11 @@ def idle_calculations(
         used = figures("\n".join(each["asked"] for each in leading))
         leading = [each for each in left if _has_any(_results(each), used)]
     return {each["id"] for each in left}
+
+
+def _is_no_answer(answer: str) -> bool:
+    said = answer.casefold()
+    return any(said.startswith(w) and len(said) <= len(w) + _BEHIND_IT for w in _NO_ANSWER)
 
 
 def _results(calculation: ToolEvidence) -> list[Figure]:

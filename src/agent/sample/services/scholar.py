@@ -3,7 +3,6 @@
 Each checks its key or who asks as the real one does; `data/README.md` says what a file holds.
 """
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,6 +10,7 @@ from typing import Any
 
 from aiohttp import web
 
+from agent.core.strings import has_any
 from agent.sample.corpus import search_records
 from agent.sample.records import JsonRow, frozen, read_sheets
 from agent.sample.services.loopback import RefusedRequest, Service, check_bearer
@@ -75,7 +75,7 @@ def _rows(kind: str) -> Iterator[JsonRow]:
 
 
 KEY = "offline-scholar-key"
-_CONTACT = re.compile(r"@|https?://|\(.*[a-z]{4}.*\)")
+_CONTACT = ("@", "http://", "https://", "(")
 """What names itself: generic agents are refused."""
 Articles = Callable[[str, str, int], Sequence[SampleArticle]]
 """(query, language, limit)"""
@@ -108,7 +108,7 @@ class WikipediaService(Service):
         self.app.router.add_get("/{lang}/w/api.php", self._search)
 
     async def _search(self, request: web.Request) -> web.Response:
-        if not _CONTACT.search(request.headers.get("User-Agent", "")):
+        if not has_any(request.headers.get("User-Agent", ""), _CONTACT):
             text = "<html><body>Please set a user-agent and respect our policy</body></html>"
             return web.Response(text=text, status=403, content_type="text/html")
         query = request.query.get("gsrsearch", "")

@@ -3,7 +3,6 @@
 Each provider checks its key as the real one does.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -21,7 +20,6 @@ _SNIPPET = 160
 _PASSAGE = 420
 _MOST = 50
 _DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
-_AMERICAN = re.compile(r"cd_min:(\d+)/(\d+)/(\d+)")
 
 
 def sample_pages(query: str, limit: int) -> Sequence[SamplePage]:
@@ -150,9 +148,8 @@ class SerperService(Service):
 
 def _serper_since(range_: str) -> str:
     """Return the first day of `qdr:w` or `cdr:1,cd_min:1/31/2026`."""
-    if match := _AMERICAN.search(range_):
-        month, day, year = (int(part) for part in match.groups())
-        return f"{year:04}-{month:02}-{day:02}"
+    if day := range_.partition("cd_min:")[2].partition(",")[0]:
+        return datetime.strptime(day, "%m/%d/%Y").date().isoformat()
     named = (days for word, days in _DAYS.items() if range_ == f"qdr:{word[0]}")
     return next(map(days_back, named), "")
 
