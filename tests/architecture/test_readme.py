@@ -17,7 +17,7 @@ from agent.settings import Settings, read_settings
 from tests.architecture.tree import ROOT
 
 PAGES = ["README.md", "README.zh.md", "docs/deployment.md", "docs/operations.md",
-         "docs/architecture.md", "docs/models.zh.md"]  # fmt: skip
+         "docs/architecture.md", "docs/models.zh.md", "docs/first_minutes.md"]  # fmt: skip
 TEXTS = {name: (ROOT / name).read_text("utf-8") for name in PAGES}
 VARIABLES = {name.upper() for name in (*Settings.model_fields, *Configuration.model_fields)}
 OTHERS = {"LANGSMITH_TRACING", "LANGGRAPH_CHECKPOINTER", "TANLU_API_KEY", "TANLU_CACHE_DIR"}

@@ -55,7 +55,7 @@ const begun = config.then(showFirst).then(shown).then(async () => {
 /** Shows what is there before a question; the box for it to those who may ask. @param {any} told */
 function showFirst(told) {
   if (told) showNotices(part("notice"), told);
-  fill(part("composer"), told && "max_question" in told ? composer.node : el("div", { class: "composer-box" }));
+  fill(part("composer"), told && "photos" in told ? composer.node : el("div", { class: "composer-box" }));
   if (!new URLSearchParams(location.search).has("thread")) part("turns").append(first.node);
   part("talk").append(first.cards);
 }

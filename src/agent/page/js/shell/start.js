@@ -20,7 +20,7 @@ export async function start(first, told) {
   try {
     let config = told;
     if (!config) showNotices(part("notice"), config = await readConfig());
-    if ("max_question" in config) {
+    if ("photos" in config) {
       const page = new Page(config, signIn, first);
       await page.begin();
       return page;
