@@ -1,15 +1,25 @@
 """What OpenStreetMap's tags say of a place is told in its reader's words."""
 
-from typing import get_args
+from datetime import date
+from typing import Any, get_args
 
 import pytest
 
 from agent.evidence.constraints import check
 from agent.evidence.records import kind_text
-from agent.evidence.types import Suits
+from agent.evidence.seasons import season_words
+from agent.evidence.types import Constraints, Place, Suits
 from agent.mcp.osm.records import PRESENTATION, OsmReader
 from agent.mcp.records import MapOptions, MapRecords, MapResult
 from agent.texts import Language
+
+
+def _read(row: dict[str, Any], language: Language) -> Place:
+    options = MapOptions(prefix="a0", language=language)
+    records = MapRecords(MapResult(), options, presentation=PRESENTATION)
+    found = OsmReader(records).add_place(row)
+    assert found is not None
+    return found
 
 
 @pytest.mark.parametrize(
@@ -30,10 +40,7 @@ def test_what_a_record_s_tags_say_stands_in_the_reader_s_words_or_not_at_all(
     row = {"id": "node/1", "name": "X", "lng": 13.4, "lat": 52.5, "tag": "amenity=restaurant",
            "cuisine": "italian;bistro_food", "diets_yes": "vegan", "wheelchair": "yes",
            "highchair": "2", "kids_area": "no"}  # fmt: skip
-    options = MapOptions(prefix="a0", language=language)
-    records = MapRecords(MapResult(), options, presentation=PRESENTATION)
-    found = OsmReader(records).add_place(row)
-    assert found is not None
+    found = _read(row, language)
     assert kind_text(found, language) == kind
     [fits] = check(found, {"suits": ["children"]}, language)
     assert (fits["verdict"], fits["field"]) == ("satisfied", "category")
@@ -46,10 +53,44 @@ def test_whom_a_place_suits_is_read_from_its_tags_not_from_the_words_they_are_to
     """A reader of 無障礙 was told of each café that its access is not known."""
     row = {"id": "node/1", "name": "X", "lng": 13.4, "lat": 52.5, "tag": "amenity=cafe",
            "diets_yes": "gluten_free;vegan", "wheelchair": "yes", "kids_area": "yes"}  # fmt: skip
-    options = MapOptions(prefix="a0", language=language)
-    records = MapRecords(MapResult(), options, presentation=PRESENTATION)
-    found = OsmReader(records).add_place(row)
-    assert found is not None
+    found = _read(row, language)
     suits: list[Suits] = ["wheelchair", "children", "vegan", "vegetarian", "gluten_free"]
     verdicts = check(found, {"suits": suits}, language)
     assert {verdict["verdict"] for verdict in verdicts} == {"satisfied"}
+
+
+@pytest.mark.parametrize(
+    ("tag", "lat", "day", "verdict"),
+    [
+        ("spring;summer;autumn", 60.2, "2026-11-30", "satisfied"),
+        ("spring;summer;autumn", 60.2, "2026-12-01", "unknown"),
+        ("summer", -33.9, "2026-12-01", "satisfied"),
+        ("yes", 60.2, "2026-07-01", "unknown"),
+        ("no", 60.2, "2026-12-01", "satisfied"),
+        ("spring;summer;autumn", 60.2, None, "unknown"),
+    ],
+)
+def test_a_place_is_open_in_its_season_only_which_is_told_with_its_hours(
+    tag: str, lat: float, day: str | None, verdict: str
+) -> None:
+    """City bikes were told as open round the clock on a day in winter."""
+    row = {"id": "node/1", "name": "X", "lng": 24.9, "lat": lat, "tag": "amenity=bicycle_rental",
+           "hours": "24/7", "seasonal": tag}  # fmt: skip
+    found = _read(row, "zh")
+    days = [date.fromisoformat(day).isoweekday()] if day else [1]
+    demands = Constraints(open_on=days)
+    if day:
+        demands["day"] = day
+    [told] = check(found, demands, "zh")
+    assert told["verdict"] == verdict
+    seasons = season_words(found["seasons"], "zh") if "seasons" in found else ""
+    assert seasons in (found["open_time"] or "")
+    assert (seasons in told["text"]) or not seasons
+
+
+def test_a_season_alone_says_nothing_of_hours() -> None:
+    row = {"id": "node/1", "name": "X", "lng": 24.9, "lat": 60.2, "tag": "amenity=bicycle_rental",
+           "seasonal": "summer"}  # fmt: skip
+    found = _read(row, "zh")
+    [told] = check(found, {"open_on": [1]}, "zh")
+    assert (told["verdict"], found["open_time"]) == ("unknown", season_words(["summer"], "zh"))

@@ -27,6 +27,7 @@ from agent.evidence.names import origin_text, own_distance
 from agent.evidence.places import is_area
 from agent.evidence.queries import clean_text
 from agent.evidence.records import cost_words, hours_text, kind_text, with_weekday
+from agent.evidence.seasons import is_in_season, season_words
 from agent.evidence.types import (
     Constraints,
     Distance,
@@ -381,6 +382,10 @@ def _open(place: Place, constraints: Constraints, language: Language) -> PlaceVe
     verdict = _verdict(constraint, outcome, "open_time", language, **values)
     if date_meant and seasons != [_ROUND_THE_CLOCK]:
         verdict = _on_its_date(verdict, place, date_meant, (at, until), language)
+    if verdict["verdict"] == "satisfied" and not is_in_season(place, date_meant):
+        told = season_words(place["seasons"], language)
+        verdict = _verdict(constraint, "unknown", "seasons", language, **values)
+        verdict["text"] += say("punctuation.brackets", language, text=told)
     if until and verdict["verdict"] == "satisfied" and _closes_then(seasons, until, days):
         # Who wants to stay past ten has not found a place that closes at ten.
         text = say("constraints.open_until.no_longer", language, **values)

@@ -53,6 +53,7 @@ class Source(TypedDict):
 
 
 Diet = Literal["vegetarian", "vegan", "halal", "kosher", "gluten_free"]
+Season = Literal["winter", "spring", "summer", "autumn"]
 Suits = Literal["children", "elderly", "wheelchair", "indoor", Diet]
 """Whom or what a place is to suit; who eats by a rule, too."""
 PlaceKind = Literal[
@@ -189,6 +190,8 @@ class Place(TypedDict):
     """The same in OpenStreetMap's syntax, where its record has it."""
     opening: NotRequired[list[OpeningHours]]
     """The same as figures; absent where any of it cannot be read."""
+    seasons: NotRequired[list[Season]]
+    """In which alone it is there; empty where nobody says in which."""
     wheelchair: NotRequired[Literal["no", "limited"]]
     """Where the map says that one gets into little or nothing of it."""
     suits: NotRequired[list[Suits]]

@@ -13,6 +13,7 @@ from agent.evidence.geo import location_at, parse_lnglat
 from agent.evidence.hours import osm_hours
 from agent.evidence.hours_told import days_in_words, hours_words
 from agent.evidence.language import fold, in_simplified
+from agent.evidence.seasons import season_words, seasons_in
 from agent.evidence.types import (
     Leg,
     Location,
@@ -220,6 +221,11 @@ class OsmReader:
             or days_in_words(hours or "", self._language)
             or None,
         )
+        seasons = seasons_in(text_or_none(row.get("seasonal")) or "")
+        if seasons is not None:
+            place["seasons"], told = seasons, season_words(seasons, self._language)
+            joint = say("punctuation.semicolon", self._language)
+            place["open_time"] = joint.join(filter(None, [place["open_time"], told]))
         if hours:
             place["hours_osm"] = hours
         english = text_or_none(_names(row).get("en"))

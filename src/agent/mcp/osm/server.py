@@ -34,6 +34,7 @@ _LONGEST = 255
 _TAGS = {
     "opening_hours": "hours", "phone": "phone", "contact:phone": "phone", "website": "website",
     "contact:website": "website", "fee": "fee", "wheelchair": "wheelchair", "cuisine": "cuisine",
+    "seasonal": "seasonal",
     "indoor": "indoor", "disused": "disused", "highchair": "highchair",
     "high_chair": "highchair", "kids_area": "kids_area",
 }  # fmt: skip
