@@ -1,6 +1,8 @@
 """After edits a text agrees with itself: what still tells the old figure, day or name is found."""
 
-from agent.evidence.claims.agreement import left_behind, resting_on, told_elsewhere
+import pytest
+
+from agent.evidence.claims.agreement import left_behind, names_in, resting_on, told_elsewhere
 from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Passage
 from agent.evidence.claims.revision import Edit, Insert, Revision
@@ -55,3 +57,19 @@ def test_what_sums_up_a_changed_figure_is_judged_again_with_the_opening() -> Non
     assert resting_on(further, found) == ["1", "4"]
     nearer = [("2", "Java is 227 m from here [^a0-1].")]
     assert resting_on(nearer, found) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ('The report says "Clear? No." and its hours are unknown.', ["clear? no."]),
+        ("Der Bericht sagt „unklar. Nein.“ und liegt nicht am Weg.", ["unklar. nein."]),
+        ("La page dit «fermé» et «sur place» le lundi.", ["fermé", "sur place"]),
+        ("It says “no lift”, then “one step”.", ["no lift", "one step"]),
+        ("它叫“外滩一号”，见《上海地图》和「外灘」。", ["外滩一号", "上海地图", "外滩"]),
+        ('A 5" pipe at Penn Station is long.', ["penn station"]),
+    ],
+)
+def test_a_quotation_ends_at_its_own_mark_in_every_language(text: str, names: list[str]) -> None:
+    """What stood behind it was taken for a name that no source has: right fixes were dropped."""
+    assert names_in(text) == names

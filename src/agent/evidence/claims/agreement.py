@@ -21,17 +21,26 @@ _DIGITS, _MOST, _LONGEST, _MOST_RESTING = 3, 20, 160, 5
 and what is judged in the calls that the edits themselves need."""
 _YEARS = range(1900, 2100)
 _WORD = r"\p{Lu}[\p{Latin}\p{Cyrillic}\p{Greek}\d'’-]+"
-_NAME = Linear(rf"{_WORD}(?: {_WORD})+|[“\"《「][^”\"》」]{{2,40}}")
+_NAME = Linear(rf"{_WORD}(?: {_WORD})+")
 """Two words in capitals: one alone is any noun in German, or a day of the week."""
-_OPENED = '“"《「'
+_QUOTED = Linear(r'"([^"\n]{2,})"|《([^》\n]{2,})》|「([^」\n]{2,})」')
+"""In folded text, where the marks of all languages are one: the one that opens in English closes
+in German."""
+_MOST_QUOTED = 40
 
 
 def names_in(text: str) -> list[str]:
     """Return the names in a text that can be told by their letters, folded; none that begins it."""
     return [
-        fold(name[0]).strip(_OPENED)
-        for name in _NAME.finditer(text)
-        if name[0][0] in _OPENED or text[: name.start()].rstrip()[-1:] not in ("", *".!?")
+        *(
+            fold(name[0])
+            for name in _NAME.finditer(text)
+            if text[: name.start()].rstrip()[-1:] not in ("", *".!?")
+        ),
+        *(
+            next(filter(None, each.groups()))[:_MOST_QUOTED]
+            for each in _QUOTED.finditer(fold(text))
+        ),
     ]
 
 
