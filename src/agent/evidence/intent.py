@@ -10,6 +10,7 @@ from typing import Any
 
 from agent.core.patterns import any_word
 from agent.core.strings import has_any
+from agent.evidence.figures import figures
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.language import with_places
 from agent.evidence.maps import valid_map_task
@@ -45,12 +46,6 @@ FACT = any_word(
 WEATHER = re.compile(
     r"天气(?!.{0,4}去)|气温|下雨(?!天|时|的时候|.{0,3}去)|\bweather\b|\brain\b", _I
 )
-RADIUS = re.compile(
-    r"(\d{1,5}(?:\.\d{1,3})?|[半一两二三五十])\s*(公里|千米|米|km|kilomet\w*|miles?|met(?:er|re)s?|m)\b"
-    r"|(\d{1,5}|[半一两二三五十])\s*(公里|千米|米)",
-    _I,
-)
-MINUTES = re.compile(r"(?:步行|走路)\s*(\d{1,2})\s*分钟")
 _NAVIGATE = any_word(
     "导航到|导航去|导航至|带我去|带我到|navigate to|navigate me to|directions to|take me to"
 )
@@ -62,8 +57,7 @@ _HOW_FAR = any_word(
 _MAX_TEXT = 400
 _DEFAULT_RADIUS_M = 2000
 _METRES_PER_MINUTE = 80
-_UNITS = {"公里": 1000, "千米": 1000, "k": 1000, "mi": 1609}
-_DIGITS = {"半": 0.5, "一": 1, "两": 2, "二": 2, "三": 3, "五": 5, "十": 10}
+_REACH = ("metre", "second")
 
 
 def detect_location_query(text: str) -> bool:
@@ -154,7 +148,8 @@ def _known_place(plain: str) -> bool:
 
 
 def _is_near(plain: str) -> bool:
-    return bool(NEAR.search(plain) or ("within" in plain.casefold() and RADIUS.search(plain)))
+    is_within = "within" in plain.casefold()
+    return bool(NEAR.search(plain) or (is_within and any(f.kind in _REACH for f in figures(plain))))
 
 
 def _is_route(plain: str) -> bool:
@@ -209,9 +204,9 @@ def _keywords(plain: str, place: str | None) -> list[str]:
 
 
 def _radius(plain: str) -> int:
-    if match := RADIUS.search(plain):
-        number, unit = match[1] or match[3], (match[2] or match[4]).lower()
-        metres = next((m for name, m in _UNITS.items() if unit.startswith(name)), 1)
-        return round((_DIGITS.get(number) or float(number)) * metres)
-    minutes = MINUTES.search(plain)
-    return int(minutes[1]) * _METRES_PER_MINUTE if minutes else _DEFAULT_RADIUS_M
+    read = figures(plain)
+    if metres := [each.amount for each in read if each.kind == "metre"]:
+        return round(metres[0])
+    seconds = [each.amount for each in read if each.kind == "second"]
+    walked = seconds[:1] if MODES["walking"].search(plain) else []
+    return round(walked[0] / 60) * _METRES_PER_MINUTE if walked else _DEFAULT_RADIUS_M
