@@ -254,6 +254,15 @@ def test_topics_that_cannot_be_used_are_one_line_that_names_the_field(
     assert refused.value.name == named
 
 
+def test_what_lies_between_two_and_when_a_way_begins_are_told_in_a_plan() -> None:
+    """A search between two read "around your location"."""
+    between = MapTask(intent="nearby", keywords=["cafe"], origin="Kiasma", destination="Oodi")
+    assert map_task_words(between, "en") == "cafe between Kiasma and Oodi"
+    way = MapTask(intent="route", origin="Kiasma", destination="Oodi", mode="driving",
+                  arrive_by="2026-12-01T09:00")  # fmt: skip
+    assert map_task_words(way, "en") == "Way by car: Kiasma → Oodi, there by 2026-12-01 09:00"
+
+
 @by_examples
 def test_a_map_task_reads_as_a_person_would_say_it(task: Any, words: str) -> None:
     assert map_task_words(task, "en") == words

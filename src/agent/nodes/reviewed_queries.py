@@ -80,7 +80,8 @@ def _map_calls(task: MapTask, turn: Turn, configuration: Configuration) -> int:
     lookups = 0 if turn["near"] and not task.get("place") else 1
     match task["intent"]:
         case "nearby":
-            return lookups + words + looked_up
+            # Between two, both are located, and the walks from both are measured.
+            return lookups + words + looked_up + 3 * bool(task.get("destination"))
         case "area":
             return words + looked_up
         case "poi":

@@ -23,6 +23,7 @@ from agent.configuration import Configuration
 from agent.core.errors import InputError
 from agent.core.progress import Emit
 from agent.core.strings import has_han
+from agent.evidence.maps import WAY_TIMES
 from agent.evidence.names import district_in_english
 from agent.evidence.queries import clean_text
 from agent.evidence.types import PLAN_TEXTS, MapTask, PlanPart
@@ -214,13 +215,19 @@ def map_task_words(task: MapTask, language: Language, wish: str = "") -> str:
     if not all(kinds) and wish and not has_han(wish):
         kinds = [named("wish", text=wish)]
     keywords = named("between").join(filter(None, kinds)) or named("anything")
+    is_between = task["intent"] == "nearby" and task.get("destination")
     words = named(
-        task["intent"], place=place, radius=far, keywords=keywords,
+        "on_the_way" if is_between else task["intent"], place=place, radius=far, keywords=keywords,
         mode=named(mode) if mode else "",
-        origin=told(task.get("origin")),
+        origin=told(task.get("origin") or (task.get("place") if is_between else None)),
         destination=" → ".join(map(told, [*task.get("via", []), task.get("destination")])),
     )  # fmt: skip
-    return _GAP.sub(r"\1", words)
+    times = [
+        say(f"map.{key}", language, time=moment.replace("T", " "))
+        for key in WAY_TIMES
+        if (moment := task.get(key))
+    ]
+    return _GAP.sub(r"\1", say("punctuation.comma", language).join([words, *times]))
 
 
 def _readable(name: str, language: Language) -> str:
