@@ -404,7 +404,10 @@ async def test_a_way_that_the_check_puts_right_is_not_told_once_more_below() -> 
                 if task_of(turn) == "claim_check":
                     right = {"says": "23 min", "fix": f"{walk.format(minutes=23)}."}
                     ruling = {"r": "1 x 2.1", "bad": ["99 minutes"], "calc": "", **right}
-                    return ModelReply(json={"rulings": [ruling]})
+                    is_planted = "99 minutes" in turn.user
+                    return ModelReply(
+                        json={"rulings": [ruling if is_planted else {"r": "1 s 2.1"}]}
+                    )
                 return self.inner.respond(turn)
 
         lab.gemini.llm = Planted(lab.gemini.llm, no_calls)
