@@ -143,7 +143,6 @@ _BRACKET = re.compile(rf"\[([^\[\]\n]{{0,{_MAX_BRACKET}}})")
 _WIDE_BRACKET = re.compile(rf"[【［〔「]([^\[\]【】［］〔〕「」\n]{{0,{_MAX_BRACKET}}})")
 _ESCAPED_BRACKET = re.compile(rf"\\\[([^\[\]\n\\]{{0,{_MAX_BRACKET}}})(\\?)")
 _AUTOLINK = re.compile(r"<[A-Za-z](?:(?![<>])[!-~]){0,1000}")
-_TAG_BEGINS = re.compile(r"<[A-Za-z/!?]")
 _HARMLESS = re.compile(r"</?(?:br|b|i|u|s|em|strong|sub|sup) ?/?>", re.IGNORECASE)
 _AUTOLINK_TARGET = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:.*")
 _UNSEEN = re.compile(
@@ -485,7 +484,8 @@ class Citer:
 
     def _tag(self, text: str, at: int, final: bool) -> int:
         """Handle a `<` that is no autolink: only plain tags without attributes stay tags."""
-        if not _TAG_BEGINS.match(text, at):
+        sign = text[at + 1 : at + 2]
+        if not (sign.isascii() and sign.isalpha()) and sign not in ("/", "!", "?"):
             return self._literal(text, at, 1)
         head = text[at : at + len("</strong />")]
         if ">" not in head and len(head) < len("</strong />") and not final:

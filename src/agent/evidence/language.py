@@ -10,6 +10,7 @@ from operator import add
 
 from opencc import OpenCC
 
+from agent.core.patterns import any_word
 from agent.core.processor import breathe
 
 SENTENCE, KEPT_SENTENCES = 500, 8192
@@ -248,12 +249,13 @@ def _stem(word: str) -> str:
     return word
 
 
-_DAY_WORD = re.compile(
-    r"(?P<today>今[天日晚早]|现在|\b(?:today|tonight|now)\b)|(?P<tomorrow>明[天日早晚]|\btomorrow\b)"
-    r"|(?P<after>后天|\bday after tomorrow\b)|(?P<third>大后天)",
-    re.IGNORECASE,
-)
-_DAYS_ON = {"today": 0, "tomorrow": 1, "after": 2, "third": 3}
+_DAYS_ON = {
+    **dict.fromkeys(("今天", "今日", "今晚", "今早", "现在", "today", "tonight", "now"), 0),
+    **dict.fromkeys(("明天", "明日", "明早", "明晚", "tomorrow"), 1),
+    **dict.fromkeys(("后天", "day after tomorrow"), 2),
+    "大后天": 3,
+}
+_DAY_WORD = any_word(_DAYS_ON)
 _WEEKEND = re.compile(r"(下)?(?:个)?周末|\b(next )?weekend\b", re.IGNORECASE)
 _NAMED_DAY = re.compile(
     r"(下)?个?(?:周|星期|礼拜)([一二三四五六日天])"
@@ -279,9 +281,8 @@ def days_named(question: str, today: str) -> list[str]:
     except ValueError:
         return []
     monday = now - timedelta(days=now.weekday())
-    days = [
-        now + timedelta(days=_DAYS_ON[str(word.lastgroup)]) for word in _DAY_WORD.finditer(question)
-    ]
+    named_so = _DAY_WORD.findall(question)
+    days = [now + timedelta(days=_DAYS_ON[word.casefold()]) for word in named_so]
     for weekend in _WEEKEND.finditer(question):
         week = monday + timedelta(days=7 if weekend[1] or weekend[2] else 0)
         days += [day for n in (5, 6) if (day := week + timedelta(days=n)) >= now]

@@ -101,7 +101,7 @@ def _link(written: str) -> str:
     return written if parts.scheme in ("http", "https") and parts.hostname else ""
 
 
-_TRACKING = re.compile(r"utm_\w+|(?:fb|g)clid|msclkid|mc_[ce]id|spm", re.IGNORECASE)
+_TRACKING = ("utm_", "fbclid", "gclid", "msclkid", "mc_cid", "mc_eid", "spm")
 
 
 def canonical(url: str) -> str:
@@ -123,10 +123,14 @@ def _canonical(link: str) -> str:
     values = [
         (name, value)
         for name, value in parse_qsl(parts.query, keep_blank_values=True)
-        if not _TRACKING.fullmatch(name)
+        if not _is_tracking(name.casefold())
     ]
     path = f"#{parts.fragment}" if parts.fragment[:1] in ("/", "!") else ""
     return f"{host}{port}{parts.path.rstrip('/')}?{urlencode(values, errors='replace')}{path}"
+
+
+def _is_tracking(name: str) -> bool:
+    return name in _TRACKING or name.startswith(_TRACKING[0])
 
 
 def open_url(url: str) -> str:
