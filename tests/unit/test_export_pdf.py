@@ -57,7 +57,8 @@ def addresses(reader: PdfReader) -> set[str]:
     found = set()
     for page in reader.pages:
         for reference in page.get("/Annots") or []:
-            found.add(str(reference.get_object()["/A"]["/URI"]))
+            if action := reference.get_object().get("/A"):
+                found.add(str(action["/URI"]))
     return found
 
 
@@ -66,6 +67,8 @@ def test_a_page_that_leads_nowhere_is_no_link() -> None:
     reader = read(answer=f"适合带孩子[1]({url})", sources=[source(1, url)], places=[])
     assert "适合带孩子[1]" in text_of(reader)
     assert addresses(reader) == set()
+    [inside] = [each.get_object() for each in reader.pages[0]["/Annots"]]
+    assert inside["/Dest"][1] == "/XYZ", "it leads to a place in the file, the list of sources"
 
 
 def test_a_chinese_report_is_readable_with_headings_bullets_tables_and_sources() -> None:

@@ -60,6 +60,7 @@ from agent.export.pdf_text import (
     paragraph_style,
     printable_text,
     register_fonts,
+    source_name,
     text_markup,
 )
 from agent.export.place_cards import CARD, Card, PlaceCards
@@ -92,7 +93,7 @@ def pdf_document(answer: FinishedAnswer) -> bytes:
     if printable_text(letters).count(UNPRINTABLE) > _MOST_BOXES * len(letters):
         raise AgentError(say("export.no_letters", answer.language), code="no_letters")
     register_fonts()
-    page = _Page(answer.language)
+    page = _Page(answer.language, {str(number) for number, _ in numbered_sources(answer)})
     title = printable_text(" ".join(answer.question.split()))
     text = without_title(without_notice(answer.answer, answer.notice), answer.question)
     cards = PlaceCards(answer)
@@ -190,9 +191,10 @@ def _sources(answer: FinishedAnswer, page: "_Page") -> list[Any]:
 class _Page:
     """Lay out the blocks of one document in its language."""
 
-    def __init__(self, language: Language, width: float = _WIDTH) -> None:
+    def __init__(self, language: Language, sources: Collection[str] = ()) -> None:
         self._language: Language = language
-        self._width = width
+        self._width = _WIDTH
+        self._listed = sources
 
     def markdown(
         self, text: str, answer: FinishedAnswer | None = None, cards: PlaceCards | None = None
@@ -245,7 +247,7 @@ class _Page:
     def source(self, number: int, source: Source) -> Any:
         url = source["url"]
         title = text_markup(one_line(source["title"]) or one_line(url), self._language)
-        markup = link_markup(url, title)
+        markup = f'<a name="{source_name(number)}"/>{link_markup(url, title)}'
         if open_url(url):
             behind = "<br/>" if source["kind"] != "place" else " "
             address = one_line(unquote(url)) if source["kind"] != "place" else site_of(source)
@@ -268,7 +270,7 @@ class _Page:
                 look: dict[str, Any] = {"size": _SMALL, "colour": _GREY} if is_note(node) else {}
                 return [self._paragraph(each, level=level, **look) for each in self._inline(node)]
             case "bullet_list" | "ordered_list":
-                return self._list(node, level + 1)
+                return [*self._list(node, level + 1), *([] if level else [Spacer(1, 4)])]
             case "blockquote":
                 return self._blocks(node.children, level + 1)
             case "table":
@@ -351,7 +353,7 @@ class _Page:
     def _inline(self, node: SyntaxTreeNode, *, bold: bool = False) -> list[str]:
         tokens = [token for child in node.children for token in child.to_tokens()]
         parts = [part for token in tokens for part in token.children or []]
-        return inline_markup(parts, self._language, bold=bold)
+        return inline_markup(parts, self._language, bold=bold, listed=self._listed)
 
     def _paragraph(
         self, markup: str, *, size: float = _BODY, colour: str = "#202124", level: int = 0,

@@ -2,7 +2,7 @@
 
 import copy
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from html import escape
 from itertools import groupby
 from typing import Any
@@ -130,8 +130,16 @@ def register_fonts() -> None:
         registerFontFamily(font, **same)
 
 
-def inline_markup(tokens: Sequence[Token], language: Language, *, bold: bool = False) -> list[str]:
+def inline_markup(
+    tokens: Sequence[Token],
+    language: Language,
+    *,
+    bold: bool = False,
+    listed: Collection[str] = (),
+) -> list[str]:
     """Return the children of an inline token as the markup of paragraphs; a citation is raised.
+
+    One whose source has no address leads to the list of sources, if its number is `listed` there.
 
     A text of many pages is several: the library lays the rest out anew for each page.
     """
@@ -141,7 +149,7 @@ def inline_markup(tokens: Sequence[Token], language: Language, *, bold: bool = F
     for place, token in enumerate(tokens):
         kind, _, edge = token.type.rpartition("_")
         if token.type == "link_open":
-            links.append(_link(str(token.attrGet("href") or ""), tokens[place + 1 :]))
+            links.append(_link(str(token.attrGet("href") or ""), tokens[place + 1 :], listed))
             pieces[-1].append(links[-1][0])
         elif token.type == "link_close":
             pieces[-1].append(links.pop()[1])
@@ -213,14 +221,20 @@ def link_markup(url: str, markup: str) -> str:
     return f'<a href="{escape(href)}" color="{LINK_COLOUR}">{markup}</a>'
 
 
-def _link(url: str, following: Sequence[Token]) -> tuple[str, str]:
+def _link(url: str, following: Sequence[Token], listed: Collection[str]) -> tuple[str, str]:
     """Return the opening and the end of a link; a citation is raised and in brackets."""
-    href = open_url(url)
+    cited = following[0].content if _cites(following) else ""
+    href = open_url(url) or (f"#{source_name(cited)}" if cited in listed else "")
     opened = f'<a href="{escape(href)}" color="{LINK_COLOUR}">' if href else ""
     closed = "</a>" if href else ""
-    if not _cites(following):
+    if not cited:
         return opened, closed
     return f'<super rise="{_RISE}" size="{_CITED}">{opened}[', f"]{closed}</super>"
+
+
+def source_name(number: object) -> str:
+    """Return the name of a source's place in the list of them."""
+    return f"source-{number}"
 
 
 def _cites(inside: Sequence[Token]) -> bool:
