@@ -156,7 +156,7 @@ def test_a_wrong_key_is_one_line_of_the_command_line(
     env = {"TANLU_API_KEY": sent} if sent else {}
     done = cli.run("ask", "--url", keyed.url, EN, **env)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"tanlu: TANLU_API_KEY: {keyed.url} {told} (401)\n"
+    assert done.stderr == f"tanlu: TANLU_API_KEY {told} {keyed.url} (401).\n"
 
 
 @pytest.mark.node

@@ -119,7 +119,7 @@ def test_a_search_from_the_command_line_sees_the_same(shell: Cli, owner: str) ->
 def test_what_is_another_s_is_not_there_for_a_search(shell: Cli) -> None:
     done = shell.run("search", "--offline", WORD, "--owner", "bob", "--collection", "alices")
     assert done.returncode == 2
-    assert "alices is not there; there are: bobs, both" in done.stderr
+    assert "There is no alices; there are: bobs, both." in done.stderr
 
 
 @pytest.mark.parametrize("command", [("search", WORD), ("ingest", ".")])
@@ -128,4 +128,4 @@ def test_an_owner_without_a_key_is_refused_with_those_that_have_one(
 ) -> None:
     done = shell.run(*command, "--offline", "--owner", "carol")
     assert done.returncode == 2
-    assert done.stderr == "tanlu: --owner: no key has the name carol; there are: alice, bob\n"
+    assert done.stderr == "tanlu: --owner: No key has the name carol; there are: alice, bob.\n"
