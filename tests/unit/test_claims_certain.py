@@ -49,28 +49,6 @@ def test_a_record_of_another_place_is_not_cited_for_what_is_said_of_this_one(
     assert (None if outcome.cite is None else [*outcome.cite]) == cite
 
 
-@by_examples
-def test_a_source_that_the_end_of_an_item_loses_stands_where_it_bears_a_sentence_before_it(
-    text: str, named: list[list[str]], shown: str
-) -> None:
-    found = statements(text, MARKED)
-    rulings = {at: Ruling(v="s", p=names) for at, names in enumerate(named)}
-    parts = corrected(text, found, proved(found, rulings, HOURS), MARKED)
-    assert "".join(part.text for part in parts) == shown
-
-
-def test_a_source_stands_where_it_bears_a_sentence_before_one_that_is_left_out() -> None:
-    text = "- 成都博物馆09:00-20:30。免费[^a0-0]。\n- B"
-    found = statements(text, MARKED)
-    outcomes = [
-        Outcome("supported", passages=tuple(HOURS.passages[:1])),
-        Outcome("missing", ("免费",), revised=""),
-        Outcome("own"),
-    ]
-    parts = corrected(text, found, outcomes, MARKED)
-    assert "".join(part.text for part in parts) == "- 成都博物馆09:00-20:30[^a0-0]。\n- B"
-
-
 def test_what_was_not_found_gets_no_source_that_its_writer_did_not_name() -> None:
     text = "14 个地脚孔[^w0-0]，气量文件里没有。\n\n别的文件里没有。"
     found = [replace(one, exact=(*one.cited, "none")) for one in statements(text, MARKED)]

@@ -67,3 +67,21 @@ def test_a_year_in_a_passage_bears_out_no_day_of_it() -> None:
     outcome = judged(text, known, Ruling(v="c", p=["2.1"], calc="2026-09-30+6m"))
     assert (outcome.verdict, outcome.spans) == ("missing", ("31 March 2027",))
     assert "2027-03-30" in outcome.value
+
+
+def test_what_a_judge_supports_without_a_passage_is_borne_out_only_by_one_that_is_cited() -> None:
+    for text, verdict in (
+        ("故宫门票60元，周一闭馆[^w0-0]。", "supported"),
+        ("故宫里有很多大树[^w0-0]。", "unchecked"),
+        ("这样最省时间。", "own"),
+        ("这样要80元。", "unchecked"),
+    ):
+        known = evidence(w0_0="故宫门票 60 元，周一闭馆。")
+        assert judged(text, known, Ruling(v="s")).verdict == verdict, text
+
+
+def test_an_age_from_which_on_somebody_pays_stands_in_the_source_like_any_figure() -> None:
+    known = evidence(w0_0="儿童 7 岁以下免票。")
+    for age, verdict in ((7, "supported"), (6, "unchecked")):
+        text = f"{age} 岁以下免票[^w0-0]。"
+        assert judged(text, known, Ruling(v="s", p=["1.1"])).verdict == verdict

@@ -26,7 +26,7 @@ def cite_of(
         named = tuple(name for name in named if name in statement.cited)
     if not statement.citations or not named:
         return None
-    others = _of_other_places(statement, named, evidence) | _idle(statement, named, evidence)
+    others = _of_other_places(statement, named, evidence)
     if set(named) <= set(statement.cited) and not others:
         return None
     added = [name for name in named if name not in statement.cited][:MOST_BEHIND]
@@ -43,20 +43,8 @@ def cite_of(
             name for name in keep if name in own or _lends(name, statement, added, evidence)
         )
     # What nothing cited bears cites one that does.
-    room = max(not is_borne, MOST_BEHIND - _behind(statement, keep))
+    room = max(not is_borne, MOST_BEHIND - len(keep))
     return (*keep, *added[:room]) if room or others else None
-
-
-def cite_of_its_place(
-    statement: Statement, passages: Iterable[Passage], evidence: Evidence
-) -> tuple[str, ...] | None:
-    """Return what a statement is to cite where it cites the record of another place than it names.
-
-    However much of it is borne out.
-    """
-    found = [*passages]
-    others = _of_other_places(statement, sources_named(found, evidence), evidence)
-    return cite_of(statement, found, evidence) if others else None
 
 
 def _of_other_places(
@@ -69,26 +57,14 @@ def _of_other_places(
     places = [place for name in named if (place := evidence.records[name].place)]
     if not (places and mentioned(places, statement.said)):
         return frozenset()
-    others = (name for name in _unnamed(statement, named, evidence) if name.startswith(_RECORD))
-    return frozenset(name for name in others if not _has_more(name, named, statement, evidence))
-
-
-def _idle(statement: Statement, named: Sequence[str], evidence: Evidence) -> frozenset[str]:
-    """Return what stands beside named sources, all cited, that have all figures of a statement.
-
-    It has none of them itself: the price of a soup, and the page of another café.
-    """
-    stated, given = _telling(statement), _figures_of(named, evidence)
-    is_told = bool(stated) and all(_has(given, one) for one in stated)
-    if not is_told or not set(named) <= set(statement.cited):
-        return frozenset()
-    others = _unnamed(statement, named, evidence)
-    return frozenset(name for name in others if not _has_more(name, (), statement, evidence))
-
-
-def _unnamed(statement: Statement, named: Container[str], evidence: Evidence) -> list[str]:
-    """Return the sources that a statement cites and a judge does not name."""
-    return [name for name in statement.cited if name in evidence.records and name not in named]
+    return frozenset(
+        name
+        for name in statement.cited
+        if name.startswith(_RECORD)
+        and name in evidence.records
+        and name not in named
+        and not _has_more(name, named, statement, evidence)
+    )
 
 
 def _telling(statement: Statement) -> list[Figure]:
@@ -101,17 +77,6 @@ def _has(found: Iterable[Figure], figure: Figure) -> bool:
 
 def _figures_of(names: Container[str], evidence: Evidence) -> list[Figure]:
     return [figure for p in evidence.passages if p.source in names for figure in p.figures]
-
-
-def _behind(statement: Statement, keep: Container[str]) -> int:
-    """Return how many of the citations stand at the end of a statement, side by side."""
-    count, begins = 0, None
-    for citation in reversed(statement.citations):
-        if begins not in (None, citation.end):
-            break
-        count += any(name in keep for name in citation.ids)
-        begins = citation.start
-    return count
 
 
 def _lends(name: str, statement: Statement, others: Sequence[str], evidence: Evidence) -> bool:

@@ -8,21 +8,19 @@ from itertools import groupby
 from typing import Any
 
 from agent.core.strings import is_table_rule, json_bytes, letters_of
-from agent.evidence.citations import NOT_FOUND
 from agent.evidence.claims.outcomes import Outcome
-from agent.evidence.claims.passages import Evidence, Passage
+from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.proof import span_in
 from agent.evidence.claims.statements import (
     ITEM_MARK,
     LINKED,
     NAMING,
-    Citation,
     Notation,
     Statement,
     item_name,
 )
 from agent.evidence.claims.sums import as_it_stands
-from agent.evidence.figures import figures, same
+from agent.evidence.figures import figures
 from agent.evidence.language import LONGEST, fold
 from agent.evidence.mentions import without_branch
 from agent.evidence.numbering import source_key
@@ -41,6 +39,8 @@ _QUOTES = (_MAX_QUOTE, 60, 24)
 _ENDS = re.compile(r"[。！？!?.；;，,]*[”」』）)\"’*_]*$")
 _STOP = re.compile(r"[。！？!?.；;，,]+[”」』\"’*_]*\s*$")
 _SIGN = re.compile(rf"\s?([{MARK}{CONTRADICTED}])")
+
+
 _ITEM_SIGN = re.compile(r"(\s*)(?:[-*+•]\s+|(\d{1,3})([.)、])\s*)")
 
 
@@ -83,46 +83,8 @@ def corrected(
                 begin, end = left_out(text, statement, at)
         parts += [plain(at, begin), Part(new, statement, outcome)]
         at = end
-    parts = _with_lent([*parts, plain(at, len(text))], notation, gap)
+    parts.append(plain(at, len(text)))
     return [part for part in parts if part.text or part.statement]
-
-
-def _with_lent(parts: Sequence[Part], notation: Notation, gap: str) -> list[Part]:
-    """Return the parts; a source that left the end of a line stands where it bears what is before.
-
-    A marker speaks for the sentences before it that have none, whatever becomes of its own.
-    """
-    found, before = [*parts], list[int]()
-    for at, part in enumerate(parts):
-        one = part.statement
-        if one is None or one.kind in NAMING:
-            continue
-        if before and one.line != _line_of(parts[before[-1]]):
-            before = []
-        if not one.citations:
-            before += [] if NOT_FOUND in one.exact else [at]
-            continue
-        stays = {name for match in notation.pattern.finditer(part.text)
-                 for name in notation.read(match)}  # fmt: skip
-        lost = [name for name in one.cited if name not in stays] if before else []
-        for written in dict.fromkeys(map(notation.write, lost)):
-            ids = {name for name in lost if notation.write(name) == written}
-            borne = [place for place in before if _is_borne_by(ids, found[place])]
-            for place in borne[-1:]:
-                text = found[place].text
-                space = gap if not notation.pattern.search(text) else ""
-                found[place] = replace(found[place], text=_ending_with(space + written, text))
-        before = []
-    return found
-
-
-def _line_of(part: Part) -> int:
-    return part.statement.line if part.statement else -1
-
-
-def _is_borne_by(ids: Container[str], part: Part) -> bool:
-    named = part.outcome.passages if part.outcome and part.text else ()
-    return any(passage.source in ids for passage in named)
 
 
 def _ending_with(written: str, text: str) -> str:
@@ -288,7 +250,7 @@ def _as_it_should_stand(
         return _spaced(outcome.revised, notation, gap)
     text = statement.text
     if outcome.cite is not None:
-        text = cited_anew(statement, outcome.cite, notation, gap, passages=outcome.passages)
+        text = cited_anew(statement, outcome.cite, notation, gap)
         text = _spaced(text, notation, gap)
     if not outcome.fails:
         return text
@@ -366,24 +328,15 @@ def _end_of(span: str, text: str, statement: Statement, notation: Notation) -> i
 
 
 def cited_anew(
-    statement: Statement,
-    names: Iterable[str],
-    notation: Notation,
-    gap: str = "",
-    *,
-    passages: Sequence[Passage] = (),
+    statement: Statement, names: Iterable[str], notation: Notation, gap: str = ""
 ) -> str:
     """Return a statement that cites these sources: what it cites rightly stays where it stands.
 
-    The others stand in the place of its last citation where that goes, else before its end: what
-    is cited rightly bears the words before it. A source stands behind the one clause that has
-    figures which only its `passages` have. `gap` stands before the first citation, as it does in
-    the text.
+    The others stand in the place of its last citation where that goes, else before its end. `gap`
+    stands before the first citation, as it does in the text.
     """
     wanted = list(dict.fromkeys(names))
-    missing = [name for name in wanted if name not in statement.cited]
-    clauses = {name: one for name in missing if (one := _its_clause(name, statement, passages))}
-    written = "".join(notation.write(name) for name in missing if name not in clauses)
+    written = "".join(notation.write(name) for name in wanted if name not in statement.cited)
     written = f"{gap}{written}" if written and not statement.citations else written
     text, last = statement.text, statement.citations[-1:]
     stays = not any(set(wanted).isdisjoint(citation.ids) for citation in last)
@@ -395,33 +348,8 @@ def cited_anew(
             if len(kept) == len(citation.ids)
             else "".join(map(notation.write, kept))
         )
-        goes = not stays and citation in last
-        if own := [name for name, its in clauses.items() if its == citation]:
-            # What is cited here by mistake bears another clause, and stands there.
-            is_twice = [each.ids for each in statement.citations].count(citation.ids) > 1
-            right = "" if is_twice else right
-            right += "".join(map(notation.write, own))
-        text = text[:begin] + right + (written if goes else "") + text[end:]
+        text = text[:begin] + right + written * (not stays and citation in last) + text[end:]
     return _ending_with(written, text) if stays else text
-
-
-def _its_clause(name: str, statement: Statement, passages: Sequence[Passage]) -> Citation | None:
-    """Return what is cited behind the one clause that has figures of a source's passages alone."""
-    own = [figure for p in passages if p.source == name for figure in p.figures]
-    others = [figure for p in passages if p.source != name for figure in p.figures]
-
-    def has_its(words: str) -> bool:
-        return any(
-            any(same(one, each) for each in own) and not any(same(one, each) for each in others)
-            for one in figures(words)
-        )
-
-    found, begin = list[Citation](), 0
-    for citation in statement.citations:
-        if has_its(statement.text[begin : citation.start - statement.start]):
-            found.append(citation)
-        begin = citation.end - statement.start
-    return found[0] if len(found) == 1 and not has_its(statement.text[begin:]) else None
 
 
 def signs(outcomes: Iterable[Outcome]) -> list[str]:

@@ -8,7 +8,7 @@ from itertools import product
 from agent.core.strings import letters_of, split_at
 from agent.evidence.citations import NOT_FOUND
 from agent.evidence.claims.agreement import meaning_of, names_in
-from agent.evidence.claims.citing import MOST_BEHIND, cite_of, cite_of_its_place, sources_named
+from agent.evidence.claims.citing import MOST_BEHIND, cite_of, sources_named
 from agent.evidence.claims.judging import Ruling, without_citation_numbers
 from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome, WrongFigure
 from agent.evidence.claims.own_record import otherwise, plan_has
@@ -307,8 +307,7 @@ def _supported(
         and not (figure in own or stands(figure, known, evidence))
     )
     if unproved:
-        cite = cite_of_its_place(statement, passages, evidence)
-        return Outcome("unchecked", passages=passages, cite=cite, unproved=unproved)
+        return Outcome("unchecked", passages=passages, unproved=unproved)
     if not passages:
         return Outcome("unchecked" if statement.cited else "own")
     return Outcome("supported", passages=passages, cite=cite_of(statement, passages, evidence))

@@ -193,19 +193,12 @@ def _with_head(text: str, wording: str) -> str:
     head = _HEAD.match(text)
     if head is None:
         return wording
-    plain = _NO_WORD.sub("", head[0])
-    for end in range(len(wording) + 1):
-        said = _NO_WORD.sub("", wording[:end])
-        if said == plain:
-            wording = wording[end:].lstrip("*:： ")
-            break
-        if not plain.startswith(said):
-            break
-    return head[0] + wording
+    said = without_marks(head[0])
+    ends = (at for at in range(len(wording) + 1) if without_marks(wording[:at]) == said)
+    return head[0] + wording[next(ends, 0) :].lstrip("*:： ")
 
 
 _HEAD = Linear(r"\*\*[^*\d\n]{1,40}(?:\*\*[:：]|[:：]\*\*)\s?")
-_NO_WORD = Linear(r"[\s*:：]")
 
 
 def following(statements: Sequence[Statement], at: int, new: Statement | None) -> Statement | None:
