@@ -116,18 +116,6 @@ def test_only_the_figure_that_was_named_is_changed(
     assert "".join(part.text for part in corrected(text, every, found, MARKED)) == written
 
 
-@by_examples
-def test_a_wrong_result_is_wrong_in_whatever_form_it_is_told_again(
-    before: str, text: str, after: str
-) -> None:
-    whole = f"{before}\n\n{text}"
-    known = Evidence({"w0-0": Record(["Adults 18 €, children 9 €."])}, today="2026-11-29")
-    every = statements(whole, MARKED)
-    found = with_known_figures(every, proved(every, {}, known), MARKED)
-    first, *_ = "".join(one.text for one in corrected(whole, every, found, MARKED)).split("\n\n")
-    assert first == after
-
-
 def test_the_passages_of_a_page_begin_with_its_title_once() -> None:
     words = "S3 Standard, first 50 TB a month: $0.023 per GB."
     page = Source(id="w0-0", kind="page", title="Amazon S3 pricing", url="https://a.example/",

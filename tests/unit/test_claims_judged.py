@@ -564,24 +564,3 @@ async def test_a_price_of_several_people_is_not_taken_for_a_place_s_own() -> Non
     reader = Reader(甲咖啡={"v": "x", "p": ["1.1"], "bad": ["90元"], "says": "¥40"})
     done = await checked(f"甲咖啡两个人90元[1]({URL})。", reader, rests_on=OF_A_PLACE)
     assert "90元‡" in done.text
-
-
-async def test_a_wrong_sum_is_written_right_wherever_it_stands() -> None:
-    """Somebody saved "260 yuan" in a summary that no passage had, 600 - 320 being 280."""
-    known = Evidence({"w0-0": Record(["甲 600 元；乙 320 元。"])})
-    reader = Reader(省下={"v": "c", "p": ["1.1"], "calc": "600-320"}, 合算={"v": "o"})
-    body = f"甲更贵，选乙省下260元[1]({URL}260)。\n\n省260元，合算。"
-    done = await checked(body, reader, rests_on=known)
-    assert done.text.startswith(f"甲更贵，选乙省下280元[1]({URL}260)。\n\n省280元，合算。")
-    assert done.counts["revised"] == 2
-
-
-async def test_a_figure_that_a_wording_changes_is_changed_where_it_is_told_again() -> None:
-    fix: dict[str, object] = {
-        "v": "x", "p": ["1.1"], "bad": ["80元"], "says": "60 元", "fix": "故宫票价是60元 [1]。",
-    }  # fmt: skip
-    reader = Reader(票价是80={**fix}, 票价是60=SUPPORTED, 先去={"v": "o"}, 颐和园={"v": "o"})
-    body = f"先去80元的故宫[1]({URL})。\n\n故宫票价是80元[1]({URL})。\n\n颐和园也要80元。"
-    done = await checked(body, reader)
-    assert done.text.startswith(f"先去60元的故宫[1]({URL})。\n\n故宫票价是60元[1]({URL})。")
-    assert "颐和园也要80元。" in done.text

@@ -156,7 +156,7 @@ def test_a_proposal_cites_by_ids_and_both_sources_are_named_below_it() -> None:
 
 
 def test_a_sum_is_told_with_its_value_and_where_else_the_figure_stands() -> None:
-    entry, _ = faults(
+    [entry] = faults(
         "Our estimate: 48,500 + 13,500 = 61,000 euros.\n\nSo 61,000 euros are needed.",
         v="c", p=["2.1"], calc="48500+13500",
     )  # fmt: skip

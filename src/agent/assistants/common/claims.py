@@ -32,14 +32,13 @@ from agent.evidence.claims.corrected import (
     without_unknown,
 )
 from agent.evidence.claims.judging import BATCH, Ruling, batches, refers_back, second_looks
-from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome, WrongFigure, revised
+from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome, revised
 from agent.evidence.claims.passages import Evidence
-from agent.evidence.claims.proof import proved, repeating, wrong_figures
+from agent.evidence.claims.proof import proved
 from agent.evidence.claims.revision import Revised
 from agent.evidence.claims.rewording import (
     as_borne,
     as_supported,
-    exchanged,
     following,
     kept_figures,
     repeats,
@@ -130,8 +129,6 @@ class ClaimCheck:
         self._shown: dict[Key, Outcome] = {}
         """Wordings that need no judge, by their first statements."""
         self._exact: dict[Key, tuple[str, ...]] = {}
-        self._wrong: Sequence[WrongFigure] = ()
-        """Figures that were shown to be wrong in the text before it was revised."""
         self._outdated = dict[Key, Outcome]()
         """Of totals that the revision has left behind."""
         self._decisive: Sequence[str] = ()
@@ -302,13 +299,9 @@ class ClaimCheck:
         self._leaning = {one.key for one, behind in zip(found, is_behind, strict=True) if behind}
         fresh = {one.key for one, is_it in zip(found, is_new, strict=True) if is_it}
         forgotten = failed | fresh | self._leaning | {*anew.doubtful}
-        if (evidence := await self.evidence) is not None:
-            self._wrong = wrong_figures(self.outcomes, evidence)
         self._outdated = await compute(
             lambda: outdated_totals(self.statements, found), otherwise=dict[Key, Outcome]
         )
-        totals = (right for one in self._outdated.values() for right in one.right)
-        self._wrong = [*self._wrong, *(WrongFigure(told, better) for told, better in totals)]
         self._decisive = list(dict.fromkeys(p for r in self._rulings.values() for p in r.p))
         self.cites, self._text = anew.cites, text
         for one in (one for one, is_it in zip(found, is_new, strict=True) if is_it):
@@ -342,9 +335,7 @@ class ClaimCheck:
     ) -> list[Outcome]:
         by_place = {at: rulings[one.key] for at, one in enumerate(found) if one.key in rulings}
         outcomes = await compute(
-            lambda: proved(
-                found, by_place, evidence, self._wrong, among=self.statements, sound=sound
-            ),
+            lambda: proved(found, by_place, evidence, among=self.statements, sound=sound),
             otherwise=lambda: [Outcome("unchecked")] * len(found),
         )
         both = zip(found, outcomes, strict=True)
@@ -447,12 +438,11 @@ class ClaimCheck:
         for at, outcome in zip(lean, outcomes, strict=True):
             if outcome.fails:
                 self.outcomes[at] = outcome
-        anew = [(self.statements[at], wordings[at]) for at in changed]
         self.outcomes = await compute(
             lambda: without_unknown(
                 self._text,
                 self.statements,
-                _with_others_alike(self.statements, self.outcomes, anew, evidence),
+                self.outcomes,
                 evidence,
             ),
             otherwise=lambda: self.outcomes,
@@ -542,17 +532,6 @@ class ClaimCheck:
 
 def _rulings(found: list[Ruling] | AgentError | None) -> list[Ruling]:
     return found if isinstance(found, list) else []
-
-
-def _with_others_alike(
-    statements: Sequence[Statement],
-    outcomes: Sequence[Outcome],
-    new: Sequence[tuple[Statement, Statement | None]],
-    evidence: Evidence,
-) -> list[Outcome]:
-    """Return the outcomes; what a new wording has changed is changed wherever it is told."""
-    wrong = (exchanged(before, after, evidence) for before, after in new if after)
-    return repeating(statements, outcomes, evidence, [one for one in wrong if one])
 
 
 def unchecked(streamed: str, body: str, used: list[Source], language: Language) -> Checked:

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from agent.assistants.common.tool_results import rounded
+from agent.core.strings import split_at
 from agent.evidence.claims.formulas import grouped_as
 from agent.evidence.claims.statements import Statement
-from agent.evidence.claims.sums import results_in, right_results
+from agent.evidence.claims.sums import right_results
 from agent.evidence.figures import Figure, figures, same
 from agent.evidence.types import Source
 
@@ -56,7 +57,7 @@ class UsedSums:
         worked = {figure.value for one in self.said for figure in right_results(one.plain)}
         if results and {figure.value for figure in results} <= worked:
             return ""
-        behind = results_in(line)
+        behind = {f.text for part in split_at(line, "=＝≈")[1:] for f in figures(part)[:1]}
         shown = [f for f in figures(line) if not behind or f.text in behind]
         pairs = [(own, said) for own in shown if (said := self._said(own, mark))]
         rests = any(own.value in self._terms and own.value >= _TELLING for own in shown)

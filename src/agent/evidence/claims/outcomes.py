@@ -39,18 +39,6 @@ class Outcome:
         return self.verdict in ("missing", "contradicted") and self.revised is None
 
 
-@dataclass(frozen=True)
-class WrongFigure:
-    """Hold a figure that was shown to be wrong, and what is right where that is known.
-
-    It is wrong of what `sources` tell, without them wherever it stands.
-    """
-
-    text: str
-    right: str = ""
-    sources: frozenset[str] = frozenset()
-
-
 def revised(outcome: Outcome, again: Outcome | None, wording: str) -> Outcome:
     """Return a failing outcome with its new wording, where that was proved in its turn."""
     if wording == LEAVES_OUT:

@@ -1,16 +1,16 @@
 """Take a judge's ruling only as far as code can show it: prove quotes, figures and sums."""
 
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
 from agent.core.strings import letters_of, split_at
 from agent.evidence.citations import NOT_FOUND
-from agent.evidence.claims.agreement import meaning_of, names_in
+from agent.evidence.claims.agreement import names_in
 from agent.evidence.claims.citing import MOST_BEHIND, cite_of, sources_named
 from agent.evidence.claims.judging import Ruling, without_citation_numbers
-from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome, WrongFigure
+from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome
 from agent.evidence.claims.own_record import otherwise, plan_has
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.statements import NAMING, Statement, must_stand, states
@@ -28,7 +28,6 @@ from agent.evidence.claims.sums import (
 from agent.evidence.claims.weekdays import is_right_day, wrong_days
 from agent.evidence.figures import Figure, distinct, figures, same
 from agent.evidence.language import fold
-from agent.evidence.mentions import mentioned
 
 _MOST_SOUND, _LONG_SPAN = 400, 8
 
@@ -37,14 +36,13 @@ def proved(
     statements: Sequence[Statement],
     rulings: Mapping[int, Ruling],
     evidence: Evidence,
-    wrong: Sequence[WrongFigure] = (),
     *,
     among: Sequence[Statement] = (),
     sound: Sequence[Figure] = (),
 ) -> list[Outcome]:
     """Return each statement's outcome by its ruling; sums may use what is borne out elsewhere.
 
-    The sums of `among` are known, too, and the figures of `sound`; `wrong` is so everywhere.
+    The sums of `among` are known, too, and the figures of `sound`.
     """
     outcomes = [Outcome("unchecked")] * len(statements)
     own = (statements[at] for at, ruling in rulings.items() if _letter(ruling) == "o")
@@ -72,76 +70,7 @@ def proved(
         _with_exact(statement, outcome, evidence, known)
         for statement, outcome in zip(statements, by_record, strict=True)
     ]
-    wrong = [*wrong, *wrong_figures(outcomes, evidence)]
-    return _with_sources(statements, repeating(statements, outcomes, evidence, wrong), evidence)
-
-
-_NOT_PROVED = ("own", "unchecked")
-_LEAST_DIGITS = 3
-
-
-def wrong_figures(outcomes: Iterable[Outcome], evidence: Evidence) -> list[WrongFigure]:
-    """Return the figures that are no results of their sums, nor what a place's record has."""
-    found = list[WrongFigure]()
-    for one in outcomes:
-        right = dict(one.right)
-        if one.value and one.fails:
-            stated = [figure for span in one.spans for figure in figures(span)]
-            found += [
-                WrongFigure(figure.text, right.get(figure.text, ""))
-                for figure in stated
-                if sum(map(str.isdigit, figure.text)) >= (2 if figure.is_money else _LEAST_DIGITS)
-                and not evidence.has(figure)
-            ]
-        elif one.fails:
-            sources = frozenset(passage.source for passage in one.passages)
-            found += [WrongFigure(text, better, sources) for text, better in right.items()]
-    return found
-
-
-def repeating(
-    statements: Sequence[Statement],
-    outcomes: Sequence[Outcome],
-    evidence: Evidence,
-    wrong: Sequence[WrongFigure],
-) -> list[Outcome]:
-    """Return the outcomes; what nobody has borne out fails where it tells a wrong figure again."""
-    return [
-        _repeating(statement, evidence, wrong) or outcome
-        if wrong and outcome.verdict in _NOT_PROVED
-        else outcome
-        for statement, outcome in zip(statements, outcomes, strict=True)
-    ]
-
-
-def _repeating(
-    statement: Statement, evidence: Evidence, wrong: Iterable[WrongFigure]
-) -> Outcome | None:
-    stated = figures(statement.plain)
-    for one in wrong:
-        meant = [meaning_of(figure) for figure in figures(one.text) if figure.kind][:1]
-        again = [f for f in stated if f.text == one.text or meaning_of(f) in meant]
-        if again and (not one.sources or _is_about(statement, again[0], one.sources, evidence)):
-            [figure, *_], right = again, one.right
-            if right and figure.text != one.text:
-                right = rewritten(figure, figures(right)[0].value)
-            # A term of a sum is not changed without what that gives.
-            pairs = ((figure.text, right),) if right and "=" not in statement.plain else ()
-            passages = tuple(p for p in evidence.passages if p.source in one.sources)
-            return Outcome("missing", (figure.text,), passages[:1], right=pairs * len(again))
-    return None
-
-
-def _is_about(
-    statement: Statement, figure: Figure, sources: frozenset[str], evidence: Evidence
-) -> bool:
-    """Return whether a statement tells a figure of what some sources are about, not by another."""
-    places = [evidence.records[name].place for name in sources if name in evidence.records]
-    names = mentioned([place for place in places if place], statement.said)
-    told = (KNOWN, *statement.cited)
-    others = [f for p in evidence.passages if p.source in told for f in p.figures]
-    is_of_it = bool(names) or bool(sources & set(statement.cited))
-    return is_of_it and not any(same(figure, other) for other in others)
+    return _with_sources(statements, outcomes, evidence)
 
 
 def _of_plan(statement: Statement, ruling: Ruling | None) -> list[Figure]:

@@ -11,11 +11,11 @@ from agent.core.patterns import Linear
 from agent.evidence.claims.citing import cite_of
 from agent.evidence.claims.corrected import cited_anew
 from agent.evidence.claims.judging import refers_back, statements_block, with_citations
-from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome, WrongFigure
+from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.proof import is_sound_fix
 from agent.evidence.claims.statements import Notation, Splitter, Statement, end_of
-from agent.evidence.figures import Figure, distinct, figures, same
+from agent.evidence.figures import Figure, figures
 from agent.evidence.language import fold, without_marks
 
 Failing = tuple[Statement, Outcome]
@@ -216,15 +216,3 @@ def following(statements: Sequence[Statement], at: int, new: Statement | None) -
         return replace(after, context=before.context)
     above = after.context.removesuffix(end_of(before.plain))
     return replace(after, context=above + end_of(new.plain))
-
-
-def exchanged(before: Statement, after: Statement, evidence: Evidence) -> WrongFigure | None:
-    """Return the one figure that a new wording has in the place of another, as wrong."""
-    told = (KNOWN, *before.cited, *after.cited)
-    there = [f for p in evidence.passages if p.source in told for f in p.figures]
-    old, new = figures(before.plain), figures(after.plain)
-    gone = distinct(f for f in old if not any(same(f, other) for other in [*new, *there]))
-    come = distinct(f for f in new if not any(same(f, other) for other in old))
-    if len(gone) != 1 or len(come) != 1 or gone[0].kind != come[0].kind:
-        return None
-    return WrongFigure(gone[0].text, come[0].text, frozenset((*before.cited, *after.cited)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import combinations, pairwise
 
-from agent.core.strings import has_any, split_at
+from agent.core.strings import has_any
 from agent.evidence.claims.formulas import (
     Worked,
     assumed_in,
@@ -136,12 +136,6 @@ def _in_numbers(left: str, begin: int, terms: Sequence[Figure]) -> str:
 def right_results(text: str) -> list[Figure]:
     """Return the results of right sums that a text shows: later ones may use them."""
     return [one.told for one in shown_sums(text) if one.is_right]
-
-
-def results_in(text: str) -> set[str]:
-    """Return the figures behind the signs of equality: results of sums that the text shows."""
-    behind = split_at(text[:_LONGEST_SUM], _EQUALS)[1:]
-    return {figure.text for part in behind for figure in figures(part)[:1]}
 
 
 def wrong_sums(text: str, evidence: Evidence, lent: Lent) -> list[tuple[Figure, Worked, str]]:
@@ -320,9 +314,6 @@ def _not_told(
     if not accused and all(is_plain(n) or {*forms_of(n)} & own_values for n in beside.terms):
         # Whoever tells each term tells the result, too.
         accused = rest
-    if len(accused) > len(beside.untold):
-        behind = results_in(beside.text)
-        accused = [figure for figure in accused if figure.text in behind]
     if not is_whole or len(accused) not in (1, len(beside.untold)):
         return unchecked
     [result, *others], figure = beside.untold, accused[0]
@@ -439,8 +430,7 @@ def says(other: Figure, figure: Figure) -> bool:
 # --- what tells a number -----------------------------------------------------------------------
 
 _FACTORS = tuple(map(Decimal, (1, 60, 100, 3600, 10**3, 10**4, 10**6, 10**8, 10**9)))
-_EXACT, _HEDGED = Decimal("0.012"), Decimal("0.05")
-_ABOUT = re.compile(r"about|around|nearly|almost|roughly|约|近|多|余|左右|≈", re.IGNORECASE)
+_EXACT = Decimal("0.0125")
 _AND_MORE, _BEFORE, _BEHIND, _A_FEW = (
     re.compile(r"[\d一二三四五六七八九十百千万]\s?[多余几]"),
     14,
@@ -461,12 +451,10 @@ def tells(figure: Figure, result: Decimal, text: str) -> bool:
     if figure.kind in (None, "person") and figure.value == math.ceil(result) > _A_FEW:
         # 215 people need 22 boats of ten.
         return True
-    near = text[max(0, figure.start - _BEFORE) : figure.end + _BEFORE]
-    share = _HEDGED if _ABOUT.search(near) else _EXACT
     and_more = _AND_MORE.search(text, figure.start, figure.end + _BEHIND)
     return any(
-        (abs(said - value) <= _half_step(said, value * share)
-         and not (share == _EXACT and _are_counts(said, value) and said != value))
+        (abs(said - value) <= _half_step(said, value * _EXACT)
+         and not (_are_counts(said, value) and said != value))
         or (and_more and said <= value < said + _last_place(said))
         for value in _told_as(figure, abs(result))
         for said in (abs(figure.bare), abs(figure.value))
