@@ -9,10 +9,10 @@ from agent.evidence.geo import distance_text, metres_apart
 from agent.evidence.maps import valid_map_task
 from agent.evidence.records import way_text
 from agent.evidence.types import MapTask
-from agent.mcp.records import lnglat
+from agent.mcp.records import MapOptions, lnglat
 from agent.texts import say
 from tests.integration.test_second_map_server import STATION, World, world_fixture
-from tests.support.map_fixtures import script_fixture
+from tests.support.map_fixtures import meter, script_fixture
 
 __all__ = ["script_fixture", "world_fixture"]
 
@@ -120,3 +120,34 @@ async def test_when_one_wants_to_be_there_is_told_where_traffic_matters_apart_fr
     untimed = say("map.untimed", "en", wishes=joined)
     assert told[0] == say("map.unmet", "en", wishes="no main road")
     assert told[1:] == ([untimed] if mode == "driving" else [])
+
+
+@pytest.mark.parametrize(
+    ("via", "codes"), [([], []), (["Nirgendwo", "Uferpark"], ["map_place_not_found"])]
+)
+async def test_that_an_end_was_not_found_is_not_told_of_a_way_that_a_model_found(
+    world: World, via: list[str], codes: list[str]
+) -> None:
+    """That Senaatintori could not be found stood beside the way there, and its stops had cards."""
+    task: MapTask = {"intent": "route", "origin": "Nirgendwo 1", "destination": "Uferpark"}
+    task["via"] = via
+    result = await world.result(dict(task))
+    assert [gap["code"] for gap in result.gaps] == ["map_place_not_found"]
+    found = [await world.call(result, "osm_geocode", query=name) for name in (STATION, "Uferpark")]
+    ids = [re.findall(r'"id":"([a-z]+/\d+)"', str(reply.content))[0] for reply in found]
+    await world.call(result, "osm_route", mode="walking", origin=ids[0], destination=ids[1])
+    await world.maps.look_up_more(
+        result, task, "q", options=MapOptions(prefix="a0", language="en"),
+        meter=meter(), on_call=lambda call: None,
+    )  # fmt: skip
+    assert len(result.routes) == 1
+    assert result.places == [], "an end of a way is no place that was looked for"
+    assert [gap["code"] for gap in result.gaps] == codes
+
+
+async def test_a_name_with_its_asker_s_form_behind_it_is_asked_for_without_that(
+    world: World,
+) -> None:
+    task = {"intent": "route", "origin": f"{STATION} (des Bahnhofes)", "destination": "Uferpark"}
+    result = await world.result(task)
+    assert (len(result.routes), result.gaps) == (1, [])

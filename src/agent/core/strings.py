@@ -161,6 +161,15 @@ def parted_brackets(text: str) -> tuple[str, str]:
     return (plain[:begin].rstrip(), inside) if is_one else (text, "")
 
 
+def alphabets(text: str) -> set[str]:
+    """Return the scripts of a text's letters, as Unicode names them.
+
+    >>> sorted(alphabets("ЦУМ на 外滩"))
+    ['CJK', 'CYRILLIC']
+    """
+    return {unicodedata.name(char, "").partition(" ")[0] for char in text if char.isalpha()}
+
+
 def ends_in_half(text: str) -> bool:
     """Return whether the text ends in the first half of a character, as a piece of a stream may."""
     return "\ud800" <= text[-1:] <= "\udbff"

@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 
-from agent.core.strings import has_han, parted_brackets
+from agent.core.strings import alphabets, has_han, parted_brackets
 from agent.evidence.language import fold, words
 from agent.evidence.types import Anchor, Distance, MapTask, Place, Route, Source
 
 BETWEEN_STOPS = " → "
 """Between the further stops of a way, as its destination names them."""
+
+_WITHOUT_FORMS = frozenset({"CJK", "HIRAGANA", "KATAKANA"})
+"""Scripts in which a word stands in a question as it stands alone, and a branch behind any name."""
 
 AskerWords = Mapping[str, str]
 """The asker's words by the names that the map has."""
@@ -31,10 +34,13 @@ def with_said(task: MapTask, asked: str) -> MapTask:
         is_other = fold(word) in folded and fold(own) not in folded
         is_said = not known.isdisjoint(words(word)) and known.isdisjoint(words(own))
         is_same = fold(word) == fold(own)
+        # A Russian asks "от Сенатской площади": the form behind the name is none of the question's.
+        letters = alphabets(word)
+        is_foreign = bool(letters) and letters.isdisjoint(alphabets(own) | _WITHOUT_FORMS)
+        is_said = is_said or (is_foreign and letters <= alphabets(asked) - {"LATIN"})
         if is_said or (is_alike and is_other) or (is_same and word != own and word in asked):
             said[own] = word
-        is_sound = has_han(own) and not has_han(word)
-        return own if own in said or is_same or is_sound else name
+        return own if own in said or is_same or is_foreign else name
 
     for key in ("place", "origin", "destination"):
         if name := task.get(key):

@@ -214,9 +214,17 @@ class Prefetch:
             self._tell_unmet()
 
     def _tell_found_instead(self) -> None:
-        """Tell from where else a model searched, instead of that the place was not found."""
+        """Tell from where else a model searched, instead of that the place was not found.
+
+        A way over as many stops as were asked for tells itself between what it is.
+        """
         result, own = self._result, letters_of(self._result.centre_name or "")
         lost = [gap for gap in result.gaps if gap["code"] == NOT_FOUND]
+        if self._task["intent"] in WAYS:
+            over = max((len(route.get("via", [])) for route in result.routes), default=-1)
+            is_found = over >= len(self._task.get("via", []))
+            result.gaps[:] = [gap for gap in result.gaps if not (is_found and gap in lost)]
+            return
         if not (lost and own and result.places and self._place):
             return
         result.gaps[:] = [gap for gap in result.gaps if gap not in lost]

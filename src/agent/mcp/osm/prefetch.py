@@ -9,7 +9,7 @@ from typing import Any
 
 from agent.core.errors import ProviderRefused
 from agent.core.outside import finite, objects, whole_or_none
-from agent.core.strings import without_accents
+from agent.core.strings import parted_brackets, without_accents
 from agent.evidence.geo import location_in, metres_apart, parse_lnglat
 from agent.evidence.language import fold
 from agent.evidence.ordering import judged
@@ -18,7 +18,7 @@ from agent.mcp.new_records import NamedStop
 from agent.mcp.osm.records import OsmReader, location_of, name_of, spoken_name
 from agent.mcp.osm.tools import MODES, PROVIDER
 from agent.mcp.prefetch import ITSELF_M, Prefetch, is_middle, one_line_of
-from agent.mcp.records import BranchCalls, MapHit, MapRecords, lnglat, text_or_none
+from agent.mcp.records import NOT_FOUND, BranchCalls, MapHit, MapRecords, lnglat, text_or_none
 from agent.texts import say
 
 log = logging.getLogger(__name__)
@@ -239,9 +239,16 @@ class OsmPrefetch(Prefetch):
         asked = {"query": place if named else f"{place}, {city}", **self._naming()}
         if country := self._task.get("country"):
             asked["countries"] = country
-        rows = objects((await self._call("osm_geocode", asked)).get("places"))
-        if not rows:
-            raise self._refused(f"{place}: not found", "map_place_not_found")
+        try:
+            rows = objects((await self._call("osm_geocode", asked)).get("places"))
+            if not rows:
+                raise self._refused(f"{place}: not found", NOT_FOUND)
+        except ProviderRefused as error:
+            own, word = parted_brackets(place)
+            if error.code != NOT_FOUND or not (own and word):
+                raise
+            # No geocoder knows it with its asker's word, or its branch, behind it.
+            return await self._geocoded(own, city)
         # The bistro in the museum is not the museum, unless the geocoder knows it far better.
         worth = finite(rows[0].get("importance")) or 0.0
         return sorted(

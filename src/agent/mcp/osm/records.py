@@ -13,6 +13,7 @@ from agent.evidence.geo import location_at, parse_lnglat
 from agent.evidence.hours import osm_hours
 from agent.evidence.hours_told import days_in_words, hours_words
 from agent.evidence.language import fold, in_simplified
+from agent.evidence.maps import WAYS
 from agent.evidence.seasons import season_words, seasons_in
 from agent.evidence.types import (
     Leg,
@@ -180,8 +181,8 @@ class OsmReader:
         if tool == "osm_nearby" and (point := parse_lnglat(str(arguments.get("location")))):
             position = lnglat(Location(lng=point[0], lat=point[1], crs="WGS-84"))
             self.records.measure_from(position, self._names().get(position), "WGS-84")
-        if tool == "osm_geocode" and result.intent in ("nearby", "area"):
-            # A search for cafés asks where a station is, which is no place of it.
+        if tool == "osm_geocode" and result.intent in ("nearby", "area", *WAYS):
+            # Where a station is, one asks for the sake of cafés or of a way: it is no place of it.
             return []
         places = [place for row in rows[:_MOST_READ] if (place := self.add_place(row))]
         return [
