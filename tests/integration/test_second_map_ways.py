@@ -35,6 +35,10 @@ async def test_something_between_two_is_searched_around_their_middle_and_from_bo
     straight = metres_apart(result.between[0][1], result.between[1][1])
     assert place["detour_m"] == pytest.approx(both - straight, abs=2)
     assert not [gap for gap in result.gaps if gap["code"] == "map_between"]
+    same = valid_map_task({**task, "destination": STATION})
+    assert same is not None
+    around = await world.result(dict(same))
+    assert (around.centre_name, around.between) == (STATION, None), "none is between one alone"
 
 
 async def test_between_two_that_are_far_apart_only_the_middle_is_searched_and_that_is_told(

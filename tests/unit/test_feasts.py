@@ -49,6 +49,11 @@ def test_the_hours_of_ordinary_days_are_told_beside_it() -> None:
     assert verdict("Mo-Su 10:00-20:00")["text"] == text
 
 
+def test_a_search_with_a_day_of_its_own_is_not_about_the_question_s() -> None:
+    found = verdict("Mo-Su 10:00-20:00", Constraints(open_on=[1], day="2026-12-06"))
+    assert found["verdict"] == "satisfied"
+
+
 @pytest.mark.parametrize(("at", "expected"), [("13:00", "satisfied"), ("18:00", "violated")])
 def test_an_hour_of_a_public_holiday_is_held_against_its_own_rule(at: str, expected: str) -> None:
     demands = Constraints(**{**DEC_6, "open_at": at})

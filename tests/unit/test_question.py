@@ -331,6 +331,18 @@ def test_when_a_way_begins_or_ends_is_on_the_day_that_is_meant() -> None:
         assert (found.queries[0]["map"] or {})["arrive_by"] == moment  # type: ignore[typeddict-item]
 
 
+@pytest.mark.parametrize(
+    ("sort_by", "goes"), [("rating", True), ("price", True), ("walk", False), (None, False)]
+)
+def test_an_order_that_a_map_abroad_cannot_know_is_looked_for_on_the_web_too(
+    sort_by: Any, goes: bool
+) -> None:
+    cafes = {"intent": "nearby", "place": "Kiasma", "keywords": ["cafe"], "country": "fi"}
+    query = {"query": "cafes near Kiasma", "map": cafes, "web": False}
+    found = read("Cafes near Kiasma?", query=[query], constraints={"sort_by": sort_by})
+    assert found.queries[0].get("web", True) is goes
+
+
 def test_a_way_from_there_begins_where_the_last_turn_ended_and_asks_nobody() -> None:
     """ "From there to the airport" was answered by "where do you start?"."""
     way = {"intent": "route", "origin": "故宫", "destination": "首都机场"}

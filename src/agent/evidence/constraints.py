@@ -359,7 +359,10 @@ def _near(place: Place, limit: int | None, language: Language) -> PlaceVerdict |
 def _open(place: Place, constraints: Constraints, language: Language) -> PlaceVerdict | None:
     at, days = constraints.get("open_at"), constraints.get("open_on")
     until = constraints.get("open_until") if at is None else None
-    date_meant = constraints.get("day") if days else None
+    date_meant = constraints.get("day")
+    if date_meant and date.fromisoformat(date_meant).isoweekday() not in (days or ()):
+        # One search alone may have a day of its own.
+        date_meant = None
     if at and (moment := constraints.get("asked_at")):
         there = datetime.fromtimestamp(moment, zone_named(place.get("zone") or str(CHINA)))
         at, days, date_meant = f"{there:%H:%M}", [there.isoweekday()], there.date().isoformat()

@@ -36,7 +36,12 @@ def valid_map_task(candidate: Mapping[str, Any]) -> MapTask | None:
         return None
     task = MapTask(intent=intent, radius_m=_clamp(candidate.get("radius_m")))
     names = {key: _name(candidate.get(key)) for key in ("place", "city", "origin", "destination")}
-    task["place"], task["city"] = names["place"], names["city"]
+    task["city"] = names["city"]
+    if intent not in WAYS and names["origin"] == names["destination"]:
+        # Nothing lies between a place and itself.
+        names = {**names, "place": names["place"] or names["origin"], "origin": None}
+        names["destination"] = None
+    task["place"] = names["place"]
     task["origin"], task["destination"] = names["origin"], names["destination"]
     task["keywords"] = _words(candidate.get("keywords"))
     if country := _country(candidate.get("country")):

@@ -138,7 +138,7 @@ class Prefetch:
         """
         task, language = self._task, self._options.language
         names = [task.get("origin") or self._place, task.get("destination")]
-        if not names[1] or not (names[0] or self._options.near):
+        if not names[1] or names[0] == names[1] or not (names[0] or self._options.near):
             return None
         start, end = [await self._stop(one_line_of(name)) for name in names]
         (begins, at), (ends, to) = self._result.between = start, end

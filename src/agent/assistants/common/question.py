@@ -452,7 +452,8 @@ def _for_the_web(query: Query, demands: Constraints) -> Query:
     """Return a query that goes to the web, too, where the map has no prices and no ratings."""
     task = query["map"]
     abroad = task and (task.get("country") or "cn") not in CHINA
-    return Query(**{**query, "web": True}) if abroad and _PRICED & demands.keys() else query
+    is_priced = _PRICED & demands.keys() or demands.get("sort_by") in ("rating", "price")
+    return Query(**{**query, "web": True}) if abroad and is_priced else query
 
 
 def question_as_query(turn: Turn, configuration: Configuration) -> Query:
