@@ -169,6 +169,21 @@ def test_an_answer_in_arabic_runs_from_the_right_and_the_page_around_it_from_the
     expect(question_box(page)).to_have_css("direction", "rtl")
 
 
+def test_the_labels_of_a_card_are_whole_in_a_language_of_long_words(
+    visit: Visits, thread: str
+) -> None:
+    page = visit(viewport={"width": 360, "height": 740}, **STILL).tab(f"/app?thread={thread}")
+    ends(page.locator("article.turn"))
+    page.locator(".place-line").first.click()
+    labels = page.locator(".place-rows dt")
+    line = box_of(labels.last)["height"]
+    labels.first.evaluate("(one) => { one.textContent = 'Rollstuhlgerecht'; }")
+    assert box_of(labels.first)["height"] == line
+    told = [box_of(each)["x"] for each in page.locator(".place-rows dd").all()]
+    assert len(set(told)) == 1, "what they label begins in one line"
+    assert overflow(page) == []
+
+
 def test_a_finger_hits_every_control(visit: Visits, thread: str) -> None:
     viewport = {"width": 360, "height": 740}
     page = visit(viewport=viewport, has_touch=True, is_mobile=True, **STILL).tab()

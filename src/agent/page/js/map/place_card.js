@@ -166,7 +166,8 @@ function more(place, sources, onSource, spoken) {
   const district = (spoken !== "zh" && place.district_en) || place.district;
   return el("dl", { class: "place-rows" },
     row("demands", verdicts(place, say)),
-    row("hours", hours(place, spoken)),
+    // Told once: short ones stand above.
+    row("hours", !shortHours(place, spoken) && hours(place, spoken)),
     row("phone", phones(place)),
     row("address", [district, place.address].filter(Boolean).join(" ")),
     row("category", (spoken !== "zh" && place.category_en) || place.category),
