@@ -387,8 +387,8 @@ async def test_amap_goes_from_each_named_place_to_the_next() -> None:
     *legs, total = result.routes
     assert total["duration_s"] == sum(60 * round((leg["duration_s"] or 0) / 60) for leg in legs)
     assert [step["distance_m"] for step in total["steps"]] == [leg["distance_m"] for leg in legs]
-    assert [gap["message"] for gap in result.gaps if gap["code"] == "map_unmet"] == [
-        say("map.unmet", "zh", wishes="不走地下通道")
+    assert [gap["message"] for gap in result.gaps if gap["code"] == "map_wished"] == [
+        say("map.wished", "zh", wishes="不走地下通道")
     ]
 
 

@@ -113,7 +113,7 @@ async def test_a_stop_in_a_town_that_is_called_like_it_is_no_other_town() -> Non
 
 async def test_the_city_of_a_place_is_told_where_nobody_named_one(world: World) -> None:
     task = {"intent": "nearby", "place": "Museum of Rivers", "keywords": ["cafe"]}
-    message = say("map.city_assumed", "en", city="Seestadt")
+    message = say("map.city_assumed", "en", place=task["place"], city="Seestadt")
     assert message in [gap["message"] for gap in (await world.result(task)).gaps]
     named = await world.result({**task, "city": "Seestadt"})
     asked = await world.result(task, question="Cafés at the Museum of Rivers in Seestadt?")

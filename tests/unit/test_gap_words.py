@@ -12,6 +12,7 @@ from agent.assistants.common.gaps import (
     gap_of,
     reader_note,
     run_gap,
+    said_first,
     taken_sources,
     with_recovered,
 )
@@ -357,6 +358,12 @@ def test_what_was_said_first_is_told_to_a_judge_without_what_its_writer_is_to_do
     unmet = Gap(query="", provider="osm", code="map_unmet", message="OpenStreetMap knows no prices")
     assert gap_lines([unmet], "en", written=False) == unmet["message"]
     assert gap_lines([unmet], "en") != unmet["message"]
+
+
+def test_a_wish_that_its_writer_is_to_speak_of_is_no_note_of_code_s_own() -> None:
+    wished = Gap(query="", provider="osm", code="map_wished", message="not asked for “no hills”")
+    assert say("missing.wished", "en", text=wished["message"]) in gap_lines([wished], "en")
+    assert said_first([wished], "en") == reader_note([wished], "It is flat.", "en") == ""
 
 
 def test_a_gap_of_no_query_begins_with_its_message() -> None:

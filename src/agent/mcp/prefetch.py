@@ -202,7 +202,7 @@ class Prefetch:
 
         Called again once more was looked up: what was told before is told as it is then.
         """
-        told, result = ("map_unmet", "map_unread", "map_widened"), self._result
+        told, result = ("map_unmet", "map_wished", "map_unread", "map_widened"), self._result
         result.gaps[:] = [gap for gap in result.gaps if gap["code"] not in told]
         self._tell_found_instead()
         for gap in result.gaps:
@@ -248,10 +248,12 @@ class Prefetch:
         joint = say("punctuation.comma", language)
         if self._task.get("by_rules"):
             self._remark("map_unread", say("map.unread", language))
-        unmet = [*roads, *self._task.get("wishes", [])]
-        for key, told in (("map.unmet", unmet), ("map.untimed", times)):
+        wishes = self._task.get("wishes", [])
+        # Whether a wish in words is met, its writer sees from all the ways that were looked up.
+        for key, told in (("unmet", roads), ("untimed", times), ("wished", wishes)):
             if told:
-                self._remark("map_unmet", say(key, language, wishes=joint.join(told)))
+                code = "map_wished" if told is wishes else "map_unmet"
+                self._remark(code, say(f"map.{key}", language, wishes=joint.join(told)))
 
     def _tell_widened(self, metres: int) -> None:
         """Note that little lay within so many metres, so that farther places are shown, too.

@@ -56,6 +56,7 @@ REMARKS = (
     "map_between",
     "map_no_timetables",
     "map_unmet",
+    "map_wished",
     "map_unread",
     "map_differs",
 )

@@ -50,6 +50,8 @@ _GENERAL = ("limit", "max_searches", "max_map_calls", "web")
 """What a model that has all it needs may leave unsaid; a map that failed is said."""
 _SAID_FIRST = {"map_unmet", "map_no_timetables", "map_ambiguous", "map_between"}
 """Codes of what the map cannot do of what was wished, or took for granted: before the text."""
+_BY_WRITER = "map_wished"
+"""Code of what only who writes the text can say: what of it is met, and what is not."""
 _MAP_ASKS = {"map_needs_place"}
 """Codes of a map that was not asked for want of a place."""
 _WEB = frozenset({"web", *LABELS})
@@ -93,6 +95,8 @@ def _content(gap: Gap, language: Language, mapped: bool, *, written: bool) -> st
         return ""
     if gap["code"] in _SAID_FIRST and written:
         return say("missing.said", language, text=inert(gap["message"]))
+    if gap["code"] == _BY_WRITER and written:
+        return say("missing.wished", language, text=inert(gap["message"]))
     return gap["message"] if gap["code"] in _FOUND_NOTHING else _note(gap, language, mapped=mapped)
 
 
@@ -173,7 +177,7 @@ def reader_note(
     untold = [
         gap
         for gap in readers_gaps(gaps)
-        if gap["code"] not in _SAID_FIRST
+        if gap["code"] not in {*_SAID_FIRST, _BY_WRITER}
         and not (tells_of_none and gap["code"] in _FOUND_NOTHING - TASK_GAPS)
         and not (gap["code"] in TASK_GAPS and _says_not_found(text, gap["query"]))
         and not (gap["code"] == "notes_lack" and _says_not_found(text, gap["message"], _SAID))
