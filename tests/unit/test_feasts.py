@@ -6,6 +6,7 @@ import pytest
 
 from agent.evidence.constraints import check
 from agent.evidence.feasts import shared_feast
+from agent.evidence.ordering import grouped_lines, judged
 from agent.evidence.types import Constraints, Place
 from agent.texts import say
 from tests.unit.test_constraints import record
@@ -43,10 +44,16 @@ def test_on_a_public_holiday_only_a_record_that_speaks_of_those_tells(
     assert is_told is (hours not in ("Mo-Fr 10:00-20:00", "24/7"))
 
 
-def test_the_hours_of_ordinary_days_are_told_beside_it() -> None:
-    ordinary = "open Sun (Mo-Su 10:00–20:00)"
-    text = say("constraints.feast.unknown", "en", day="2026-12-06 Sun", ordinary=ordinary)
-    assert verdict("Mo-Su 10:00-20:00")["text"] == text
+def test_that_ordinary_hours_may_not_hold_is_told_once_for_all_places() -> None:
+    osm = {"fetched_at": "2026-11-28T10:00:00+00:00", **FINLAND}
+    rows = [
+        record(name, open_time=hours, hours_osm=hours, **osm)
+        for name, hours in (("A", "Mo-Su 10:00-20:00"), ("B", "Mo-Su 09:00-18:00"))
+    ]
+    text = say("constraints.feast.unknown", "en", day="2026-12-06 Sun")
+    lines = grouped_lines(judged(rows, DEC_6, "en"), "en").splitlines()
+    assert lines[0] == say("constraints.groups.of_all", "en", demands=text)
+    assert text not in "\n".join(lines[1:])
 
 
 def test_a_search_with_a_day_of_its_own_is_not_about_the_question_s() -> None:

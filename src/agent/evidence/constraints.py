@@ -415,7 +415,7 @@ def _on_its_date(
     if outcome == "unknown" and verdict["verdict"] != "satisfied":
         return verdict
     told = with_weekday(date_meant, language)
-    text = say(f"constraints.feast.{outcome}", language, day=told, ordinary=verdict["text"])
+    text = say(f"constraints.feast.{outcome}", language, day=told)
     return PlaceVerdict(**{**verdict, "verdict": outcome, "text": text})
 
 
