@@ -106,6 +106,19 @@ async def test_what_is_looked_up_by_name_has_its_distance_from_where_the_questio
         assert f"1.6 km from {STATION}" in listed(llm, "answer")
 
 
+async def test_what_lies_between_two_is_far_from_both_and_from_nothing_else() -> None:
+    """A playground without a name was told to be so far from the middle of the way, too."""
+    ends = {"origin": STATION, "destination": "Museum of Rivers"}
+    between = {"intent": "nearby", "keywords": ["playground"], "country": "de", **ends}
+    question = f"A playground between {STATION} and the Museum of Rivers?"
+    query = {"query": question, "map": between, "web": False}
+    async with asked(question, generate_query=[plan(query)]) as (state, llm):
+        [place] = state["places"]
+        assert place["distance_from"] == STATION
+        assert [far["origin"] for far in place["further"]] == ["Museum of Rivers"]
+        assert "a detour of" in listed(llm, "answer")
+
+
 async def test_amap_s_hits_that_a_page_names_are_looked_up_one_call_each() -> None:
     restaurants = {"intent": "nearby", "place": "王府井", "keywords": ["餐厅"], "radius_m": 3000}
     query = {"query": "王府井 餐厅", "map": restaurants, "web": True}

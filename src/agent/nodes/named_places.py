@@ -46,7 +46,9 @@ async def complete_places(
     language = reader_language(state["turn"])
     places = [*state.get("places", []), *update.get("places", [])]
     sources = [*state.get("sources_gathered", []), *update.get("sources_gathered", [])]
-    asked = [place for place in places if _is_by_name(place, state.get("queries", []))]
+    # Of what lies between two it is known how far both are.
+    apart = [place for place in places if "detour_m" not in place]
+    asked = [place for place in apart if _is_by_name(place, state.get("queries", []))]
     origins = _origins(state)
     measured = {
         place["source"]: told for place in asked if (told := _measured(place, origins)) is not place
