@@ -94,7 +94,7 @@ def _check(name: str, value: str) -> None:
 def _unset(name: str) -> None:
     path = user_env_file()
     if name not in dotenv_values(path):
-        raise InputError("KEY", f"is not set in {path}: {name}")
+        raise InputError(name, f"is not set in {path}")
     unset_key(path, name)
     _say("removed", name)
 
