@@ -37,6 +37,7 @@ from agent.evidence.records import (
 )
 from agent.evidence.types import (
     Anchor,
+    Constraints,
     Distance,
     Place,
     PlaceVerdict,
@@ -311,6 +312,16 @@ def test_a_judge_reads_an_exact_distance_apart_in_the_reader_s_language_where_it
     (text,) = record_texts([far], [], [], language).values()
     assert "\n" not in text
     assert text.endswith(tail or place_lines([far], language))
+
+
+def test_a_judge_reads_what_code_inferred_from_a_place_s_kind_or_name() -> None:
+    """Indoors, for children, was unproved: only its writer had read why the aquarium fits."""
+    own = {"name": "上海海洋水族馆", "category": "水族馆", "rating": 4.5}
+    demands: Constraints = {"suits": ["children", "indoor", "wheelchair"], "min_rating": 4}
+    (found,) = judged([Place(**{**place(), **own})], demands, "zh")  # type: ignore[typeddict-item]
+    (text,) = record_texts([found], [], [], "zh").values()
+    told = {v["constraint"] for v in found["verdicts"] if v["text"] in text}
+    assert told == {"children", "indoor", "wheelchair"}
 
 
 def test_one_page_that_two_searches_found_has_one_number_before_a_judge() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from agent.assistants.common.judge import record_texts
+from agent.assistants.common.shown_records import chosen_ways
 from agent.assistants.deep_research.write_report import distance_lines
 from agent.evidence.geo import distance_text, location_at
 from agent.evidence.records import record_sections, route_lines, route_text
@@ -112,6 +113,42 @@ def test_of_ways_that_an_answer_compares_all_are_listed_or_none() -> None:
     (both,) = record_sections([told, other], [], "en", cited=cited, text=text)
     assert all(f"[^{name}]" in both for name in cited)
     assert record_sections([told], [], "en", cited=cited, text=text) == []
+
+
+@pytest.mark.parametrize(("mode", "rows"), [("walking", 1), ("transit", 3)])
+def test_a_way_over_stops_is_told_without_its_legs_unless_these_have_lines(
+    mode: Any, rows: int
+) -> None:
+    """Below three sights on foot stood seven ways, three of them in the longest one already."""
+    spots = [(name, location_at(120.2, 30.2, "GCJ-02")) for name in "甲乙丙"]
+    stops = [(name, at) for name, at in spots if at]
+    one, other = (
+        new_route(id=str(at), mode=mode, stops=stops[at : at + 2], url="", distance_m=900,
+                  duration_s=600)
+        for at in (0, 1)
+    )  # fmt: skip
+    total = new_route(id="t", mode=mode, stops=stops, url="", distance_m=1800, duration_s=1200,
+                      steps=legs_over(stops, [(900, 600), (900, 600)]))  # fmt: skip
+    (section,) = record_sections([one, other, total], [], "zh")
+    assert section.count("\n- ") == rows
+
+
+@pytest.mark.parametrize(
+    ("rounds", "cited", "left"),
+    [
+        ([1, 2], {"a1-0"}, ["a0-0", "a1-0"]),
+        ([1, 2], {"a0-0"}, ["a0-0"]),
+        ([1, 2], {"w0-0"}, ["a0-0", "a1-0", "a1-1"]),
+        ([1, 1], {"a0-0"}, ["a0-0", "a1-0", "a1-1"]),
+        ([], {"a1-0"}, ["a0-0", "a1-0", "a1-1"]),
+    ],
+)
+def test_a_way_that_was_only_chosen_by_is_none_of_the_answer_s(
+    rounds: list[int], cited: set[str], left: list[str]
+) -> None:
+    (way,) = entered("maps_direction_walking", WALK, "walking").records.result.routes
+    ways = [Route(**{**way, "id": name, "source": name}) for name in ("a0-0", "a1-0", "a1-1")]
+    assert [each["source"] for each in chosen_ways(ways, rounds, cited)] == left
 
 
 def test_a_report_lists_no_way_that_it_does_not_cite() -> None:

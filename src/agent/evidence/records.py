@@ -25,7 +25,7 @@ from agent.evidence.types import (
     Weather,
     WeatherDay,
 )
-from agent.evidence.way_steps import legs_text, step_text
+from agent.evidence.way_steps import legs_text, step_text, without_legs
 from agent.evidence.zones import CHINA, offset_words, zone_of_record
 from agent.texts import Language, has_text, in_script, is_chinese, say
 
@@ -501,7 +501,8 @@ def record_sections(
     places that were measured: of it only the routes that the text cites.
     """
     sections, stated = [], figures(text) if cited else []
-    once = {r["id"]: r for r in routes if not is_report or r["source"] in cited}
+    told = [r for r in routes if not is_report or r["source"] in cited]
+    once = without_legs({r["id"]: r for r in told})
     if not all(r["source"] in cited and _tells(text, stated, r) for r in once.values()):
         # Steps are told in Chinese and English; the link has them, too.
         has_steps = language == "en" or is_chinese(language)

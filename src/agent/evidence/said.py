@@ -58,7 +58,7 @@ def names_said(task: MapTask, centre: str | None, routes: Sequence[Route]) -> di
     asked = [*ends, task.get("destination")]
     pairs = [(task.get("place"), centre), *((name, name) for name in said)]
     for route in routes:
-        stops = _stops(route)
+        stops = stop_names(route)
         pairs += zip(asked, stops, strict=True) if len(stops) == len(asked) else ()
     found = dict[str, str]()
     for name, own in pairs:
@@ -69,7 +69,8 @@ def names_said(task: MapTask, centre: str | None, routes: Sequence[Route]) -> di
     return found
 
 
-def _stops(route: Route) -> list[str]:
+def stop_names(route: Route) -> list[str]:
+    """Return the names of a way's stops, both ends among them."""
     return [route["origin"], *route["destination"].split(BETWEEN_STOPS)]
 
 
@@ -92,7 +93,7 @@ def place_said(place: Place, said: AskerWords) -> Place:
 
 def route_said(route: Route, said: AskerWords) -> Route:
     """Return a way whose ends are called as its asker calls them."""
-    stops = _stops(route)
+    stops = stop_names(route)
     if said.keys().isdisjoint(stops):
         return route
     begin, *others = (said.get(name, name) for name in stops)

@@ -2,13 +2,15 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
+from itertools import pairwise
 from typing import Any
 
 from agent.core.strings import has_han
 from agent.evidence.geo import distance_text, duration_text
-from agent.evidence.types import RouteStep
+from agent.evidence.said import BETWEEN_STOPS, stop_names
+from agent.evidence.types import Route, RouteStep
 from agent.texts import Language, in_script, is_chinese, say
 
 _WORDS: dict[str, Any] = json.loads(
@@ -84,3 +86,21 @@ def legs_text(steps: Sequence[RouteStep], language: Language) -> str:
         told = say("punctuation.comma", language).join(figures)
         legs.append(f"{step['instruction']}{say('punctuation.colon', language)}{told}")
     return in_script(say("punctuation.semicolon", language).join(legs), language)
+
+
+def without_legs(routes: Mapping[str, Route]) -> dict[str, Route]:
+    """Return ways without those that another one over several stops tells as its legs.
+
+    A ride is told by its own line alone.
+    """
+    legs = {
+        (route["mode"], *leg)
+        for route in routes.values()
+        if BETWEEN_STOPS in route["destination"]
+        for leg in pairwise(stop_names(route))
+    }
+    return {
+        id: route
+        for id, route in routes.items()
+        if (route["mode"], *stop_names(route)) not in legs or route["mode"] == "transit"
+    }

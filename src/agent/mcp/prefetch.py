@@ -13,6 +13,7 @@ from agent.evidence.language import fold, words
 from agent.evidence.maps import WAY_TIMES, WAYS, WITHOUT_TRAFFIC, way_wishes
 from agent.evidence.mentions import named_in, without_branch
 from agent.evidence.records import map_title
+from agent.evidence.said import stop_names
 from agent.evidence.types import Gap, Location, MapTask, Point, TravelMode, WayWish
 from agent.evidence.vocabulary import city_in_english, landmark_in
 from agent.mcp.new_records import NamedStop
@@ -221,8 +222,8 @@ class Prefetch:
         result, own = self._result, letters_of(self._result.centre_name or "")
         lost = [gap for gap in result.gaps if gap["code"] == NOT_FOUND]
         if self._task["intent"] in WAYS:
-            over = max((len(route.get("via", [])) for route in result.routes), default=-1)
-            is_found = over >= len(self._task.get("via", []))
+            stops = max((len(stop_names(route)) for route in result.routes), default=0)
+            is_found = stops >= 2 + len(self._task.get("via", []))
             result.gaps[:] = [gap for gap in result.gaps if not (is_found and gap in lost)]
             return
         if not (lost and own and result.places and self._place):

@@ -23,6 +23,7 @@ from agent.assistants.common.previous import (
 )
 from agent.assistants.common.services import Services
 from agent.assistants.common.shown_records import (
+    chosen_ways,
     days_forecast,
     distinct_places,
     forecast_lines,
@@ -239,6 +240,8 @@ class Draft:
         # A way to what was taken for the place that was meant is told where the text has chosen it.
         passed = cited and taken_sources(self.gaps) - cited
         routes = [route for route in state.get("routes", []) if route["source"] not in passed]
+        queries = cast(Mapping[str, Any], state).get("queries") or []
+        routes = chosen_ways(routes, [query.get("round", 0) for query in queries], cited)
         weather = state.get("weather", [])
         days = days_forecast(self.turn, weather)
         sections = record_sections(

@@ -42,6 +42,7 @@ WAITING: Mapping[EndpointKind, float] = {"hosted": 6.0, "thinking": 15.0, "near"
 """Seconds that a reader waits for a judge, by how it is served."""
 _QUESTION_TOKENS = 300
 _ROUNDED_FROM, _ROUNDED_TO = 1000, 100
+_INFERRED_FROM = ("category", "name")
 """Metres from which a distance is told in kilometres, and to what it is rounded then."""
 
 Ask = Callable[[Sequence[Statement], Evidence], Awaitable[list[Ruling] | AgentError | None]]
@@ -235,12 +236,14 @@ def record_texts(
 ) -> dict[str, str]:
     """Return each record of the map by its source: as a model is shown it, and unrounded.
 
-    Of demands only those that a place is not known to meet: what it meets stands in its fields.
+    Of demands those that a place is not known to meet, and those that code has inferred from its
+    kind or name: what else it meets stands in its fields.
     """
     texts: dict[str, str] = {}
     for place in places:
-        unmet = [each for each in place.get("verdicts", []) if each["verdict"] != "satisfied"]
-        line = place_lines([Place(**{**place, "verdicts": unmet})], language)
+        news = [v for v in place.get("verdicts", [])
+                if v["verdict"] != "satisfied" or v["field"] in _INFERRED_FROM]  # fmt: skip
+        line = place_lines([Place(**{**place, "verdicts": news})], language)
         metres = place["distance_m"] or 0
         # 1300 m is its 1.3 km: said once more it would be another length to a judge.
         is_told = metres < _ROUNDED_FROM or not metres % _ROUNDED_TO

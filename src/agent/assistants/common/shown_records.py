@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from math import inf
 from operator import itemgetter
 from typing import cast
@@ -145,6 +145,23 @@ async def readable(
     name = english_names(known).get(anchor["name"], name)
     told = {"name_en": name} | ({"district_en": district} if district else {})
     return Anchor(**{**told, **anchor})  # type: ignore[typeddict-item]
+
+
+def chosen_ways(
+    routes: Sequence[Route], rounds: Sequence[int], cited: Container[str]
+) -> list[Route]:
+    """Return the ways that the question asked for, by the round of each query, or an answer cites.
+
+    What was measured later, to choose by, is none of the answer's; all where it cites no way.
+    """
+    asked = {f"a{at}" for at, number in enumerate(rounds) if number == min(rounds)}
+    told = [
+        route
+        for route in routes
+        if route["source"] in cited or route["source"].partition("-")[0] in asked
+    ]
+    is_cited = any(route["source"] in cited for route in routes)
+    return told if is_cited and rounds else [*routes]
 
 
 async def ways_of(
