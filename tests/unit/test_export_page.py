@@ -2,6 +2,7 @@ import html
 import io
 import re
 from html.parser import HTMLParser
+from importlib.resources import files
 from typing import Any
 
 import pytest
@@ -402,3 +403,9 @@ def test_a_part_without_map_or_list_has_no_heading_and_whose_data_it_is_is_told_
         for written in (html_page(given), printed, markdown_document(given)):
             assert written.count("数据 © 高德地图") == lines
             assert "地点" not in written
+
+
+def test_no_side_of_an_exported_page_is_left_or_right_for_it_may_run_from_the_right() -> None:
+    style = files("agent.export").joinpath("page.css").read_text("utf-8")
+    assert re.findall(r"[\w-]*\b(?:left|right)\b", style) == []
+    assert ".map { display: block; direction: ltr;" in style, "its labels stand by x and y"
