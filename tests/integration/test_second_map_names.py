@@ -36,6 +36,24 @@ async def test_of_several_places_the_nearest_comes_first_and_its_line_says_that_
     assert not [line for line in others if "nearest" in line]
 
 
+async def test_a_shop_that_the_map_has_as_a_point_and_as_a_house_is_one_with_what_both_say() -> (
+    None
+):
+    point = {"type": "node", "id": 90, "lat": 52.5214, "lon": 13.406,
+             "tags": {"amenity": "cafe", "name": "Twin", "opening_hours": "24/7"}}  # fmt: skip
+    house = {"type": "way", "id": 91, "lat": 52.52145, "lon": 13.4061,
+             "tags": {"amenity": "cafe", "name": "Twin", "phone": "+49 1"}}  # fmt: skip
+    branch = {**point, "id": 92, "lat": 52.5224}
+    task = {"intent": "nearby", "place": STATION, "keywords": ["cafe"]}
+    async with osm_world([*own_elements(), point, house, branch]) as changed:
+        result = await changed.result(task)
+    twins = [place for place in result.places if place["name"] == "Twin"]
+    assert [(p["open_time"], p.get("phone")) for p in twins] == [
+        ("daily 24 h", "+49 1"), ("daily 24 h", None),
+    ]  # fmt: skip
+    assert len(result.places) == result.searches[0]["hits"]
+
+
 async def test_branches_of_a_name_are_told_apart_in_the_list_of_sources_by_their_street() -> None:
     async with osm_world([*own_elements(), FURTHER_BRANCH]) as world:
         result = await world.result({"intent": "nearby", "place": STATION, "keywords": ["cafe"]})

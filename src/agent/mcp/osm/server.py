@@ -29,6 +29,8 @@ _WIDEST_BOX = 0.4
 _MOST_LINE = 150
 """Points of the line of a way: what a screen shows."""
 _MOST_STEPS = 25
+_TWINS_M = 50
+"""Between two records of one shop: its point and its house."""
 _LONGEST = 255
 """Characters of a tag, as OpenStreetMap limits them."""
 _TAGS = {
@@ -355,7 +357,7 @@ def _best(
     And how many there are of each. Those that are closed for good are left out.
     """
     open_ = [place for place in places if "disused" not in place]
-    ranked = sorted(open_, key=_rank)
+    ranked = _without_twins(sorted(open_, key=_rank))
     chosen: dict[str, dict[str, Any]] = {}
     counts: dict[str, int] = {}
     for word, kind in kinds.items():
@@ -367,6 +369,28 @@ def _best(
             chosen.setdefault(place["id"], {**place, "kinds": []})["kinds"].append(word)
     told = [{k: v for k, v in place.items() if k != "all_tags"} for place in chosen.values()]
     return told, counts
+
+
+def _without_twins(places: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return places; a shop that is on the map as a point and as a house comes once, with both."""
+    unique: dict[str, dict[str, Any]] = {}
+    namesakes: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for place in places:
+        known = namesakes.setdefault((place.get("name", ""), place.get("tag", "")), [])
+        twin = next((each for each in known if "name" in each and _is_twin(each, place)), None)
+        if twin is None:
+            known.append(place)
+            unique[place["id"]] = place
+        else:
+            tags = {**place["all_tags"], **twin["all_tags"]}
+            twin.update({**place, **twin, "all_tags": tags})
+    return [*unique.values()]
+
+
+def _is_twin(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    kinds = {each["id"].partition("/")[0] for each in (one, other)}
+    apart = distance_m((one["lng"], one["lat"]), (other["lng"], other["lat"]))
+    return len(kinds) > 1 and apart < _TWINS_M
 
 
 def _nearest_first(places: list[dict[str, Any]]) -> list[dict[str, Any]]:
