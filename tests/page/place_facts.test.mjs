@@ -22,6 +22,13 @@ test("a distance says from where, in the reader's language", () => {
   assert.equal(distanceText({ ...PLACE, distance_m: null }, "en"), "");
 });
 
+test("from what it is far has no local name behind the Chinese one in each line; a branch stays", () => {
+  /** @param {string} distance_from */
+  const told = (distance_from) => distanceText({ ...PLACE, distance_from }, "zh");
+  assert.equal(told("赫尔辛基中央车站 (Helsingin päärautatieasema)"), "距赫尔辛基中央车站 931 m");
+  assert.equal(told("星巴克 (王府井店)"), "距星巴克 (王府井店) 931 m");
+});
+
 test("a name of a place is never taken for a blank to fill in", () => {
   assert.equal(distanceText({ ...PLACE, distance_from: "{metres} $& $1" }, "en"), "931 m from {metres} $& $1");
 });

@@ -156,3 +156,16 @@ async def test_a_place_its_list_and_its_centre_have_one_name_for_a_reader() -> N
     shown = await readable(anchor, "en")
     assert shown
     assert shown["name_en"] == "the Bund"
+
+
+def test_what_a_place_is_far_from_has_no_local_name_behind_the_chinese_one_in_each_line() -> None:
+    """Sixteen lines of a prompt had the station's Finnish name, and nothing used it."""
+    near = Place(**{**place("甲"), "distance_m": 380})
+    named = {
+        "赫尔辛基中央车站 (Helsingin päärautatieasema)": "赫尔辛基中央车站",
+        "星巴克(王府井店)": "星巴克(王府井店)",
+        "万达广场 (B1)": "万达广场 (B1)",
+    }
+    for origin, told in named.items():
+        line = place_facts(Place(**{**near, "distance_from": origin}), "zh")
+        assert f"距{told} 380 m" in line

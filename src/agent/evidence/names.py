@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from agent.core.strings import has_han
+from agent.core.strings import has_han, parted_brackets
 from agent.evidence.language import fold
 from agent.evidence.mentions import without_branch
 from agent.evidence.types import Distance, Place
@@ -103,8 +103,20 @@ def own_distance(place: Place) -> Distance:
 
 def origin_text(near: Distance, language: Language) -> str:
     """Return what a place is far from, in its reader's letters."""
-    english = None if is_chinese(language) else near.get("origin_en")
-    return english or in_script(near["origin"], language)
+    if is_chinese(language):
+        return in_script(without_local(near["origin"]), language)
+    return near.get("origin_en") or near["origin"]
+
+
+def without_local(name: str) -> str:
+    """Return a Chinese name without the local one behind it, which is told once, not in each line.
+
+    >>> without_local("赫尔辛基中央车站 (Helsingin päärautatieasema)")
+    '赫尔辛基中央车站'
+    """
+    own, local = parted_brackets(name)
+    is_local = has_han(own) and not has_han(local) and any(map(str.islower, local))
+    return own if is_local else name
 
 
 def _syllables(name: str, *, toned: bool = False) -> list[str]:

@@ -15,6 +15,7 @@ from agent.evidence.figures import Figure, figures, same
 from agent.evidence.hours import DAY_MINUTES, Opening, yearly_hours
 from agent.evidence.language import fold
 from agent.evidence.mentions import ORIGIN, mentioned
+from agent.evidence.names import without_local
 from agent.evidence.types import Place
 
 _NOT_PLAIN = re.compile(
@@ -140,7 +141,7 @@ def _is_of_several(figure: Figure) -> bool:
 def _is_from_elsewhere(text: str, place: Place) -> bool:
     """Return whether a distance is not, or not only, the one that the record has."""
     names = (place.get("distance_from"), place.get("distance_from_en"))
-    origins = [fold(name) for name in names if name]
+    origins = [fold(without_local(name)) for name in names if name]
     told = ORIGIN.findall(fold(text)) if origins else []
     is_other = any(all(origin not in each for origin in origins) for each in told)
     return is_other or bool(place.get("further") and not told)

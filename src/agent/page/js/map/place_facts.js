@@ -15,6 +15,9 @@ export function metres(value) {
   return `${halfEven(kilometres).toLocaleString("en-US")} km`;
 }
 
+/** The local name behind a Chinese one: in each line it is only long. */
+const LOCAL_NAME = /^(.*\p{Script=Han}.*?) \([^()\p{Script=Han}]*\p{Ll}[^()\p{Script=Han}]*\)$/u;
+
 /**
  * Tells "距王府井 350 m", "350 m from 王府井", or the figure alone where nobody said from where; of a place
  * that was looked for at several ones, how far it is from each.
@@ -25,7 +28,7 @@ export function distanceText(place, language) {
   const own = { origin: place.distance_from, origin_en: place.distance_from_en, metres: place.distance_m };
   const told = [own, ...(place.further ?? [])].map((each) => {
     const distance = metres(each.metres);
-    const origin = (language !== "zh" && each.origin_en) || each.origin;
+    const origin = (language !== "zh" && each.origin_en) || each.origin?.replace(LOCAL_NAME, "$1");
     return distance && origin ? text("export.far", language, { origin, distance }) : distance;
   });
   return told.filter(Boolean).join(" · ");
