@@ -169,7 +169,7 @@ async def test_each_explored_topic_keeps_all_its_findings_and_its_own_pages() ->
 
     llm = Lead(
         lambda turn: [explore("T1 | 电芯成本", "T2 | 热失控", "T3 | 循环次数")],
-        lambda turn: [end([ids["安全"][1]])],
+        lambda turn: [code("print(f'417 × 3 = {417 * 3}')"), end([ids["安全"][1]])],
         deep_plan=planning("成本", "安全", "寿命"),
         deep_find=dozen,
     )
@@ -188,6 +188,7 @@ async def test_each_explored_topic_keeps_all_its_findings_and_its_own_pages() ->
         shown = block(turn.user, "topics")
         assert all(shown.count(f"- {topic}的第") == 12 for topic in entries)
         assert all(f'<topic name="{topic}" open="' in shown for topic in entries)
+    assert "417 × 3 = 1251 [^c0-0]" in block(review.user, "topics")
     assert [topic["status"] for topic in state["plan"]] == ["done"] * 3
 
 

@@ -34,6 +34,13 @@ def test_what_its_own_passages_have_stays_right_whatever_became_of_another() -> 
     assert left("2") == []
 
 
+def test_what_cites_other_sources_is_another_thing_of_the_same_size() -> None:
+    text = "Rent is 30,000 € [^w0-0]. The grant is for 30,000 € [^w0-1]. So 30,000 € it is."
+    found = statements(text, MARKED)
+    behind = left_behind([("1", "Rent is 35,000 € [^w0-0].")], found, [Outcome("own")] * 3)
+    assert [one.name for one in behind] == ["3"]
+
+
 def test_a_line_on_a_statement_names_the_others_that_tell_its_figure() -> None:
     found = statements(TEXT, MARKED)
     assert told_elsewhere("40,000 € lacks the deposit: 41,000 €", ["2"], found) == ["1"]

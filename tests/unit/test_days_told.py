@@ -18,6 +18,19 @@ NOW = "2026-11-29"
         ),
         ("5 March 2028, and 5 March again.", "2028-03-05 Sun (in 462 days, 330 of them Mon–Fri)"),
         ("29 November 2026", "2026-11-29 Sun"),
+        (
+            "库存清单，2026 年 6 月 13 日制表；6 月 10 日停电通知。",
+            "2026-06-10 Wed (past, 172 days ago), 2026-06-13 Sat (past, 169 days ago)",
+        ),
+        (
+            "Letter of 12 November 2025: to be paid by 15 January.",
+            "2025-11-12 Wed (past, 382 days ago), 2026-01-15 Thu (past, 318 days ago)",
+        ),
+        (
+            "Of 2 May 2019 and 3 May 2026; repeat by 5 March.",
+            "2019-05-02 Thu (past, 2768 days ago), 2026-05-03 Sun (past, 210 days ago), "
+            "2027-03-05 Fri (in 96 days, 70 of them Mon–Fri), or 2026-03-05 Thu",
+        ),
         ("11月24日到30日", "2026-11-24 Tue (past, 5 days ago)"),
         ("Due 1 December", "2026-12-01 Tue (in 2 days, 2 of them Mon–Fri)"),
         ("Ends 30 November", "2026-11-30 Mon (in 1 day, 1 of them Mon–Fri)"),

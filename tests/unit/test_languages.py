@@ -26,6 +26,7 @@ def test_a_question_names_its_language_by_its_script_or_by_itself(
 
 def test_a_long_question_is_named_by_its_beginning() -> None:
     assert len(named_language("many words " * 2000)) < 160
+    assert named_language("many words " * 2000).endswith(("many…”", "words…”")), "no half of a word"
 
 
 @by_examples

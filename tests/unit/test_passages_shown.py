@@ -2,12 +2,15 @@
 
 from dataclasses import replace
 
+from agent.assistants.common.judge import evidence_of
 from agent.evidence.citations import NOT_FOUND
 from agent.evidence.claims.judging import Ruling, shown
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import Outcome, proved
 from agent.evidence.claims.revision import faults_block
 from agent.evidence.claims.statements import MARKED, statements
+from agent.evidence.types import Source
+from tests.support.team_steps import turn
 
 
 def evidence(**texts: str) -> Evidence:
@@ -85,3 +88,12 @@ def test_an_age_from_which_on_somebody_pays_stands_in_the_source_like_any_figure
     for age, verdict in ((7, "supported"), (6, "unchecked")):
         text = f"{age} 岁以下免票[^w0-0]。"
         assert judged(text, known, Ruling(v="s", p=["1.1"])).verdict == verdict
+
+
+def test_a_calculation_is_no_own_file_that_is_shown_to_every_statement() -> None:
+    sources = {
+        name: Source(id=name, kind="document", title=name, url="", provider="", quotes=["17."])
+        for name in ("c0-0", "f111-11")
+    }
+    known = evidence_of({"turn": turn()}, sources, {}, [])
+    assert {name for name, record in known.records.items() if record.is_own} == {"f111-11"}

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import cast
 
+from agent.core.strings import cut_at_break
 from agent.texts import OF_ANSWERS, Language, detect_language
 
 TAG = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}")
@@ -99,5 +100,5 @@ def named_language(question: str) -> str:
         return language_name(tag)
     if (language := language_of_setting("auto", question)) != "en":
         return language_name(language)
-    quoted = " ".join(question.split())[:_MOST_QUOTED]
+    quoted = cut_at_break(" ".join(question.split()), _MOST_QUOTED)
     return f"the language of “{quoted}”"

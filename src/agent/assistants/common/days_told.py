@@ -1,8 +1,8 @@
 """Tell a model each day that texts name as the calendar has it: models seldom reckon right."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
-from datetime import date
+from datetime import date, timedelta
 from itertools import chain, pairwise
 
 from agent.core.processor import breathe, compute
@@ -13,6 +13,8 @@ from agent.evidence.records import with_weekday
 from agent.evidence.written import Date
 from agent.state import Turn
 
+_MIDDLE, _BESIDE = 15, timedelta(days=92)
+"""The day of a month that is named without one; how far a day is from one that tells its year."""
 _DAYS, _PAST, _LONGEST = 40, 10, 400_000
 """Days that are told, the nearest ones, and of these that are over; characters that are looked
 through. A list of deliveries has many that are over, and its reader plans ahead."""
@@ -21,7 +23,8 @@ through. A list of deliveries has many that are over, and its reader plans ahead
 def days_told(texts: Iterable[str], today: str) -> str:
     """Return today and the days that texts name: weekday, distance, working days from today.
 
-    One without a year is that of the same day with one, else the nearest; both where that is far.
+    One without a year is that of the same day with one, or of one near by that its text names
+    with its year; else the nearest to today, both where that is far.
 
     >>> days_told(["Offer valid until 4 December 2026."], "2026-11-29")
     '2026-11-29 Sun; named: 2026-12-04 Fri (in 5 days, 5 of them Mon–Fri)'
@@ -29,7 +32,7 @@ def days_told(texts: Iterable[str], today: str) -> str:
     now, told, left = date.fromisoformat(today), set[Date](), _LONGEST
     for text in texts:
         breathe()
-        told.update(figure.date for figure in figures(text[: max(0, left)]) if figure.date)
+        told |= _with_years({f.date for f in figures(text[: max(0, left)]) if f.date})
         left -= len(text)
     days, open_days = _days_of(told, now)
     nearest = sorted(days, key=lambda day: abs(day - now))
@@ -51,6 +54,27 @@ async def told_days(turn: Turn, *of: Iterable[str]) -> str:
     )
 
 
+def _with_years(named: Collection[Date]) -> set[Date]:
+    """Return the days of one text, those without a year in that of a day beside them."""
+    known = [one for y, m, d in named if y and (one := _day_of(y, m, d or _MIDDLE))]
+    found = set[Date]()
+    for year, month, day in named:
+        around = (_day_of(one.year + by, month, day) for one in known for by in (-1, 0, 1))
+        near = {
+            each.year
+            for each in filter(None, around)
+            if any(abs(each - one) <= _BESIDE for one in known)
+        }
+        found.add((near.pop() if not year and len(near) == 1 else year, month, day))
+    return found
+
+
+def _day_of(year: int, month: int | None, day: int | None) -> date | None:
+    with suppress(ValueError):
+        return date(year, month, day) if month and day else None
+    return None
+
+
 def _days_of(told: Iterable[Date], now: date) -> tuple[set[date], dict[date, date]]:
     """Return the days, and of those without a year the other candidate."""
     days, open_days = set[date](), dict[date, date]()
@@ -61,8 +85,7 @@ def _days_of(told: Iterable[Date], now: date) -> tuple[set[date], dict[date, dat
             continue
         candidates = [] if year else days_without_year(month, day, now)
         if year:
-            with suppress(ValueError):
-                candidates = [date(year, month, day)]
+            candidates = [*filter(None, [_day_of(year, month, day)])]
         days.update(candidates[:1])
         open_days.update(pairwise(candidates))
     return days, open_days

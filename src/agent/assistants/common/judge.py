@@ -8,6 +8,7 @@ from typing import Any, cast
 from agent.assistants.common.conversation import known_words
 from agent.assistants.common.previous import NO_PREVIOUS
 from agent.assistants.common.shown_records import distinct_places
+from agent.assistants.common.toolbox import is_calculation
 from agent.assistants.common.turn import now_there
 from agent.core.budget import Meter
 from agent.core.errors import AgentError
@@ -214,7 +215,7 @@ def _records(
         records[name] = Record(
             of_map or _words_of(name, source, texts),
             page=source_key(source) if source["kind"] in ("page", "document") else "",
-            is_own=source["kind"] == "document",
+            is_own=source["kind"] == "document" and not is_calculation(source),
             title="" if of_map else headed_title(source),
         )
     return records

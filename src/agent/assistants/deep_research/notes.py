@@ -40,12 +40,16 @@ def lead_notes(state: DeepState, tokens: int) -> str:
             found[entry["topic"]] = "\n".join(unshown)
     shares = cut_to_shares([*found.values()], tokens * 2 // 3, first_lines)
     told = [f"({topic})\n{text}" for topic, text in zip(found, shares, strict=True) if text]
-    calculated = [
+    return shown_notes([*told, *calculated(state), *state.get("notes", [])], tokens)
+
+
+def calculated(state: DeepState) -> list[str]:
+    """Return what programs have worked out, as marked text."""
+    return [
         f"{source['quotes'][0]} [^{source['id']}]"
         for source in state.get("sources_gathered", [])
         if is_calculation(source)
     ]
-    return shown_notes([*told, *calculated, *state.get("notes", [])], tokens)
 
 
 def shown_notes(notes: Sequence[str], tokens: int) -> str:

@@ -126,16 +126,18 @@ def left_behind(
     """Return the statements that edits have left with what they changed elsewhere, each once.
 
     An edit is the name of a statement or a row, and its new words. What a statement's own passages
-    have stays right, whatever became of another one.
+    have stays right, whatever became of another one, and what cites others is another thing.
     """
     edited, tellers = {name for name, _ in edits}, Tellers(statements)
     of_name = dict(zip((one.name for one in statements), outcomes, strict=True))
+    citing = {one.name: {*(one.exact or one.cited)} for one in statements}
     found: dict[str, LeftBehind] = {}
     for name, text in edits:
-        now = one_line(text, longest=_LONGEST)
+        now, own = one_line(text, longest=_LONGEST), citing.get(name, set())
         for meaning, told in _exchanged(name, text, statements).items():
             for other in tellers.of(meaning, edited):
-                if not _is_borne(meaning, of_name[other]):
+                is_apart = own and citing[other] and own.isdisjoint(citing[other])
+                if not (is_apart or _is_borne(meaning, of_name[other])):
                     found.setdefault(other, LeftBehind(other, told, name, now))
     return [*found.values()][:_MOST]
 
