@@ -154,7 +154,7 @@ async def test_a_key_refused_at_the_first_call_ends_the_run_by_its_name(lab: Lab
     with pytest.raises(ConfigurationError) as caught:
         await lab.ask(ZH, "a key refused")
     assert caught.value.name == "GEMINI_API_KEY"
-    assert problem_text(caught.value, "en").startswith("GEMINI_API_KEY: not valid")
+    assert problem_text(caught.value, "en").startswith("GEMINI_API_KEY is not valid")
     assert len(lab.gemini.requests) - before == 1
 
 

@@ -145,7 +145,7 @@ async def test_a_collection_that_is_not_there_is_refused_before_anything_is_paid
     llm = lab.gemini.llm = Spoken()
     knowledge.put("theirs", NOTES, collection="bobs", owner="bob")
     for name in ("nix", "bobs"):
-        with pytest.raises(InputError, match=f"there is no '{name}'; there are: own"):
+        with pytest.raises(InputError, match=f"There is no '{name}'; there are: own"):
             await over(lab, knowledge).ask(QUESTION, collections=[name])
     assert llm.turns == []
 

@@ -419,7 +419,7 @@ async def test_whoever_asks_about_own_documents_and_has_none_is_told(
 
 
 async def test_an_unknown_collection_is_refused_by_name(lab: PlanLab) -> None:
-    with pytest.raises(InputError, match=r"collections: there is no 'nix'; there are: own"):
+    with pytest.raises(InputError, match=r"collections: There is no 'nix'; there are: own"):
         await lab.ask(inputs={"collections": ["nix"]})
 
 

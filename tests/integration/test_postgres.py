@@ -105,7 +105,7 @@ def test_the_command_line_says_a_wrong_password_in_one_line(
     assert "Traceback" not in err
     assert "tests" not in err
     last = err.strip().splitlines()[-1]
-    assert last.startswith("tanlu: DATABASE_URL: ")
+    assert last.startswith("tanlu: DATABASE_URL cannot be used: ")
     assert "password authentication failed" in last
 
 
