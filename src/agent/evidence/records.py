@@ -511,8 +511,8 @@ def record_sections(
             for r in once.values()
         ]
         sections.append("\n".join([say("answer.routes", language), *lines]))
-    told = {_city(w) for w in weather if w["source"] in cited and _tells_of(stated, w, days)}
-    if rest := [w for w in one_a_city(weather) if _city(w) not in told]:
+    cities = {_city(w) for w in weather if w["source"] in cited and _tells_of(stated, w, days)}
+    if rest := [w for w in one_a_city(weather) if _city(w) not in cities]:
         lines = [f"- {weather_text(w, language, days)} [^{w['source']}]" for w in rest]
         sections.append("\n".join([say("answer.weather", language), *lines]))
     return sections
