@@ -155,6 +155,8 @@ class Turn(TypedDict):
     """What is wanted of a day over the places; absent where none is to be planned."""
     replans: NotRequired[list[str]]
     """The ids of the earlier places that the day is made of; only what comes in is searched."""
+    map_helps: NotRequired[bool]
+    """Whether the map is needed, in a model's word; absent where none has read the question."""
     paused_at: NotRequired[float]
     """Since when the plan waits for its review, as `started_at`; that time is not the run's."""
     paused_by: NotRequired[str]

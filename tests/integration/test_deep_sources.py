@@ -40,7 +40,7 @@ from tests.support.deep_lab import (
     think,
 )
 from tests.support.lab import answer_of, laboratory, told
-from tests.support.long_lab import Web
+from tests.support.long_lab import Web, says_json
 from tests.support.standins import SerperService
 
 PLACE = "杭州西湖附近有什么好玩的"
@@ -123,6 +123,17 @@ async def test_the_maps_tools_are_offered_where_the_question_names_a_place() -> 
     assert [call["args"] for call in maps.called] == [{"city": "杭州"}]
     assert [record["city"] for record in told(state)["weather"]] == ["杭州"]
     assert told(state)["checks"]["cited"] > 0
+
+
+@pytest.mark.parametrize(
+    ("question", "helps"), [("Two days in Lyon with a pram", True), (PLACE, False)]
+)
+async def test_whether_the_map_helps_is_the_plan_s_word(question: str, helps: bool) -> None:
+    """A trip to a city that no gazetteer of ours knows had no map."""
+    maps, plan = FakeMaps(), says_json(topics=[{"name": "Lyon"}], map=helps)
+    async with deep_laboratory(Researcher(deep_explore=asks_the_map, deep_plan=plan)) as lab:
+        await with_maps(lab, maps, question)
+    assert bool(maps.called) is helps
 
 
 @tool

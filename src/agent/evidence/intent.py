@@ -80,6 +80,13 @@ def asks_walks(text: str) -> bool:
     return bool(_ON_FOOT.search(plain) and _HOW_FAR.search(plain))
 
 
+def has_location_intent(text: str) -> bool:
+    """Return whether a place or a spatial relation is named."""
+    plain = _plain(text)
+    named = LNGLAT.search(plain) or _is_near(plain) or _names_a_way(plain)
+    return bool(named or _known_place(plain) or place_after_preposition(plain))
+
+
 def names_known_place(text: str) -> bool:
     """Return whether a question is about a place that maps know, coordinates, or what is near.
 
@@ -152,8 +159,12 @@ def _is_near(plain: str) -> bool:
     return bool(NEAR.search(plain) or (is_within and any(f.kind in _REACH for f in figures(plain))))
 
 
+def _names_a_way(plain: str) -> bool:
+    return bool(ROUTE.search(plain.replace(_NO_ROUTE, "")))
+
+
 def _is_route(plain: str) -> bool:
-    if not (ROUTE.search(plain.replace(_NO_ROUTE, "")) or DISTANCE.search(plain)):
+    if not (_names_a_way(plain) or DISTANCE.search(plain)):
         return False
     if ends := route_ends(plain):
         return _known_place(ends.origin) or _known_place(ends.destination)

@@ -101,6 +101,8 @@ async def begin(
         opened, configuration, services, meter, titles, person=person
     )
     opened["plan"] = with_topics([], planned.topics, configuration.max_topics)
+    if planned.map is not None:
+        opened["turn"] = Turn(**{**opened["turn"], "map_helps": planned.map})
     readable, opened["turn"], lacking = await documents_asked_for(
         state,
         configuration,
@@ -171,6 +173,9 @@ class TopicPlan(AsksForDocuments, UsesPreferences):
     """The topics to look into, in their order."""
 
     topics: list[TopicToPlan] = Field(description="At least one, at most <limit>.")
+    map: bool | None = Field(
+        None, description="Whether places, ways or weather have to be looked up on a map."
+    )
 
 
 async def planned_topics(

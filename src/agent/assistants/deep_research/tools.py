@@ -361,10 +361,12 @@ def offers_maps(state: DeepState, configuration: Configuration) -> bool:
     """Return whether the map's tools belong to this question, and are available."""
     if not offers_map(state, configuration):
         return False
-    turn = state["turn"]
+    turn, routing = state["turn"], configuration.geo_routing
+    if routing == "llm" and "map_helps" in turn:
+        return turn["map_helps"]
     question = turn["question"]
     placed = names_known_place(question) or parse_lnglat(question) is not None
-    return placed or configuration.geo_routing == "always"
+    return placed or routing == "always"
 
 
 def reads_left(state: DeepState, configuration: Configuration) -> int:
