@@ -242,6 +242,25 @@ async def test_an_explorer_that_searches_twice_says_at_last_what_is_open_of_both
     assert len(llm.asked("deep_find")) == 2
 
 
+async def test_a_closed_topic_that_is_explored_after_all_has_what_was_found() -> None:
+    """Its notes, which were begun when it was closed, came without it."""
+    llm = Lead(
+        lambda turn: [search("电芯成本")],
+        lambda turn: [change("安全", page_ids(answers(turn, "tavily_search")[0])[:1])],
+        lambda turn: [explore("T1 | 电芯 价格", "T2 | 热失控")],
+        lambda turn: [change("寿命")],
+        lambda turn: [search("循环次数")],
+        lambda turn: [end()],
+        deep_plan=planning("成本", "安全", "寿命"),
+    )
+    async with deep_laboratory(llm, web=Web(long_page)) as lab:
+        state = await research(lab, small_topic_tokens=0)
+    entries = {entry["topic"]: entry for entry in state["search_results"]}
+    assert [*entries] == ["成本", "安全", "寿命"]
+    assert "417 元" in entries["成本"]["found"]
+    assert len(entries["成本"]["useful_webpages"]) == 2
+
+
 def test_what_a_search_says_of_a_page_is_no_quote_of_it() -> None:
     told = say("search.summary", "en", text="Another site has £12,500.")
     item = Item("page", "A loan", "https://a.example/", snippet=told, id="w111-11")

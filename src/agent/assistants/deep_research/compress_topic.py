@@ -147,9 +147,13 @@ class Compression:
         self.tasks.start(branch["turn"]["id"], topic, self._run(branch, runtime))
 
     async def result(self, branch: TopicBranch, runtime: Runtime[Configuration]) -> DeepUpdate:
-        """Return the topic's notes: of what was begun, else made now from replies that are kept."""
+        """Return the topic's notes: of what was begun, else made now from replies that are kept.
+
+        What was begun is of no use where the topic has got more pages or findings since.
+        """
         begun = await self.tasks.result(branch["turn"]["id"], branch["result"]["topic"])
-        return begun or await self._run(branch, runtime)
+        is_whole = begun and _held(begun["search_results"][0]) == _held(branch["result"])
+        return begun if begun and is_whole else await self._run(branch, runtime)
 
     async def _run(self, state: TopicBranch, runtime: Runtime[Configuration]) -> DeepUpdate:
         services, configuration = self.get_services(), configuration_of(runtime)
@@ -162,6 +166,10 @@ class Compression:
     def close(self, turn_id: str) -> None:
         self.lanes.close(turn_id)
         self.tasks.close(turn_id)
+
+
+def _held(entry: TopicResult) -> tuple[list[str], str | None]:
+    return [page["id"] for page in entry["useful_webpages"]], entry.get("found")
 
 
 async def compress_topic(
