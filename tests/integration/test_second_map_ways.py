@@ -79,6 +79,23 @@ async def test_a_way_goes_over_the_places_named_and_says_what_it_takes_no_accoun
     )
 
 
+async def test_stops_in_any_order_are_gone_to_in_the_shortest_one_and_that_is_told(
+    world: World,
+) -> None:
+    named = ["Uferpark", "Museum der Flüsse"]
+    way = {"intent": "route", "origin": STATION, "mode": "walking"}
+    lengths = []
+    for first, last in (named, named[::-1]):
+        [route] = (await world.result({**way, "via": [first], "destination": last})).routes
+        lengths.append(route["distance_m"] or 0)
+    for via in (named, named[::-1]):
+        task = valid_map_task({**way, "via": via, "wishes": ["any_order"]})
+        result = await world.result(dict(task or {}))
+        assert [route["distance_m"] for route in result.routes] == [min(lengths)]
+        assert [gap["message"] for gap in result.gaps] == [say("map.ordered_on_foot", "en")]
+    assert lengths[0] != lengths[1]
+
+
 @pytest.mark.usefixtures("map_server_script")
 async def test_a_model_s_way_over_a_place_and_the_direct_one_are_two(world: World) -> None:
     result = await world.result({"intent": "route", "origin": STATION, "destination": "Uferpark"})

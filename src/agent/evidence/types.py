@@ -458,6 +458,8 @@ class MapTask(TypedDict):
     mode: NotRequired[TravelMode | None]
     via: NotRequired[list[str]]
     """Places that a way goes over, at most eight."""
+    any_order: NotRequired[Literal["via", "all"]]
+    """That these may come in any order, with its end or without."""
     wishes: NotRequired[list[str]]
     """What else is wished, in words: the traffic now, no stairs."""
     avoid: NotRequired[list[AvoidedRoad]]

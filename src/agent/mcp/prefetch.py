@@ -14,7 +14,8 @@ from agent.evidence.maps import WAY_TIMES, WAYS, WITHOUT_TRAFFIC, way_wishes
 from agent.evidence.mentions import named_in, without_branch
 from agent.evidence.records import map_title
 from agent.evidence.said import stop_names
-from agent.evidence.types import Gap, Location, MapTask, Point, TravelMode, WayWish
+from agent.evidence.stop_order import MOST_STOPS, S, shortest_order
+from agent.evidence.types import Gap, Leg, Location, MapTask, Point, TravelMode, WayWish
 from agent.evidence.vocabulary import city_in_english, landmark_in
 from agent.mcp.new_records import NamedStop
 from agent.mcp.records import (
@@ -30,6 +31,8 @@ from agent.mcp.records import (
 from agent.texts import in_script, reads_han, say
 
 log = logging.getLogger(__name__)
+OnFoot = Callable[[Sequence[Location], BranchCalls], Awaitable[dict[tuple[int, int], Leg]]]
+"""Measures the ways on foot between points, by their indices, as far as they are known."""
 _HERE_WORDS = frozenset(
     {
         "我的位置", "我这里", "我这儿", "这里", "这儿", "附近", "当前位置", "此处", "here", "me",
@@ -152,6 +155,23 @@ class Prefetch:
         lng, lat = (at["lng"] + to["lng"]) / 2, (at["lat"] + to["lat"]) / 2
         return say("map.between", language, **values), Location(lng=lng, lat=lat, crs=at["crs"])
 
+    async def _in_best_order(self, stops: list[S], on_foot: OnFoot) -> list[S]:
+        """Return the stops of a way in the shortest order, where any will do, which is told.
+
+        Ways on foot are measured; of others, and where one is lacking, the straight lines count.
+        """
+        if "any_order" not in self._task:
+            return stops
+        is_named, legs = self._task["any_order"] == "via", None
+        if self._task.get("mode") in ("walking", None) and len(stops) <= MOST_STOPS:
+            legs = await on_foot([stop.location for stop in stops], self._call)
+        best = shortest_order(stops, legs, is_end_named=is_named) if legs else None
+        key = "map.ordered_on_foot" if best else "map.ordered"
+        best = best or shortest_order(stops, None, is_end_named=is_named)
+        if best:
+            self._remark("map_ordered", say(key, self._options.language))
+        return best or stops
+
     def _meant_here(self, name: str | None) -> Point | None:
         """Return where the person is, as far as it is known, for no name or one that means it."""
         return self._options.near if not name or means_here(name) else None
@@ -239,6 +259,10 @@ class Prefetch:
         asked = [wish for wish in way_wishes(self._task) if wish not in self.heeds]
         roads = [say(f"map.avoid.{road}", language) for road in self._task.get("avoid", [])
                  if road in asked]  # fmt: skip
+        if "any_order" in self._task and not any(
+            g["code"] == "map_ordered" for g in self._result.gaps
+        ):
+            roads.append(say("map.any_order", language))
         # When to leave for eight is worked out from any way; at what traffic, is not.
         has_traffic = any(r["mode"] not in WITHOUT_TRAFFIC for r in self._result.routes)
         times = [

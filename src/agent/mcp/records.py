@@ -57,6 +57,7 @@ REMARKS = (
     "map_no_timetables",
     "map_unmet",
     "map_wished",
+    "map_ordered",
     "map_unread",
     "map_differs",
 )

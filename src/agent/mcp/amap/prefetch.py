@@ -26,6 +26,7 @@ from agent.mcp.amap.records import (
     location_of,
 )
 from agent.mcp.amap.tools import RADIUS_M, ROUTE_TOOLS
+from agent.mcp.amap.ways import AmapWays
 from agent.mcp.new_records import NamedStop
 from agent.mcp.prefetch import ITSELF_M, Prefetch, is_middle, one_line_of
 from agent.mcp.records import (
@@ -289,6 +290,7 @@ class AmapPrefetch(Prefetch):
         """Enter the way; one over other places is the ways from each to the next."""
         start, end = await self._ends()
         stops = [start, *[await self._end(place) for place in self._task.get("via", [])], end]
+        stops = await self._in_best_order(stops, AmapWays().on_foot)
         straight = sum(metres_apart(one.location, other.location) for one, other in pairwise(stops))
         mode = self._mode(straight, ROUTE_TOOLS)
         legs = [await self._leg(one, other, mode) for one, other in pairwise(stops)]

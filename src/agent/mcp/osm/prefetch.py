@@ -15,7 +15,7 @@ from agent.evidence.language import fold
 from agent.evidence.ordering import judged
 from agent.evidence.types import Location, MapTask, Place
 from agent.mcp.new_records import NamedStop
-from agent.mcp.osm.records import OsmReader, location_of, name_of, spoken_name
+from agent.mcp.osm.records import OsmReader, OsmWays, location_of, name_of, spoken_name
 from agent.mcp.osm.tools import MODES, PROVIDER
 from agent.mcp.prefetch import ITSELF_M, Prefetch, is_middle, one_line_of
 from agent.mcp.records import NOT_FOUND, BranchCalls, MapHit, MapRecords, lnglat, text_or_none
@@ -102,6 +102,7 @@ class OsmPrefetch(Prefetch):
         start = await self._end("origin")
         end = await self._end("destination", start)
         between = [await self._end_at(place, start) for place in self._task.get("via", [])]
+        start, *between, end = await self._in_best_order([start, *between, end], OsmWays().on_foot)
         straight = metres_apart(start.location, end.location)
         mode = self._mode(straight, MODES)
         arguments = {"origin": start.text, "destination": end.text, "mode": mode}
