@@ -182,6 +182,7 @@ async def test_each_explored_topic_keeps_all_its_findings_and_its_own_pages() ->
         assert entry["open"] == f"{topic}的回收"
         kept = [page["id"] for page in entry["useful_webpages"]]
         assert kept == ids[topic][: 2 if topic == "安全" else 1], "cited, or named at the end"
+    assert block(llm.asked("deep_explore")[1].user, "plan").count('status="done"') == 3
     assert llm.asked("deep_compress") == [], "findings have the words of their pages"
     [report], [review] = llm.asked("deep_report"), llm.asked("deep_review")
     for turn in report, review:

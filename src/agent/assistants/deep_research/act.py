@@ -252,11 +252,11 @@ class _Step:
         return update
 
     def _plan(self, explored: Sequence[str]) -> list[PlannedTopic]:
-        """Return the plan; planned topics that explorers have looked into are done."""
+        """Return the plan; what explorers have looked into is done, the present topic too."""
         plan = self.state.get("plan", [])
         for name in explored:
             topic = topic_named(plan, name)
-            if topic and topic["status"] == "planned":
+            if topic and topic["status"] in ("planned", "active"):
                 plan = with_status(plan, name, "done")
         return plan
 
