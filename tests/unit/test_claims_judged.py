@@ -300,15 +300,6 @@ async def test_a_writer_may_leave_out_a_sentence_but_not_all_of_a_line() -> None
     assert "有免费轮椅†" in done.text
 
 
-async def test_a_paragraph_that_goes_leaves_one_blank_line() -> None:
-    text = f"门票60元[1]({URL})。\n\n有免费轮椅。\n\n周一闭馆[1]({URL})。"
-    reader = Reader(轮椅=BAD, 门票60元=SUPPORTED, 周一=SUPPORTED)
-    done = await checked(text, reader, Writer(轮椅="-"))
-    assert done.text.startswith(f"门票60元[1]({URL})。\n\n周一闭馆[1]({URL})。")
-    done = await checked(f"门票60元[1]({URL})。\n\n有免费轮椅。", reader, Writer(轮椅="-"))
-    assert done.text.startswith(f"门票60元[1]({URL})。\n\n**")
-
-
 async def test_a_writer_who_is_late_leaves_the_sign() -> None:
     async def late(failing: Sequence[Failing], evidence: Evidence) -> Mapping[str, str]:
         await asyncio.Event().wait()
@@ -386,18 +377,6 @@ async def test_a_figure_that_nobody_accused_stays_in_the_new_wording() -> None:
     done = await checked(text, Reader(**{"23:00": wrong, "22:00": SUPPORTED}), rests_on=PRICED)
     assert "六人510元，每天开到22:00" in done.text
     assert "‡" not in done.text
-
-
-async def test_what_is_left_of_a_sentence_goes_where_one_above_says_it_already() -> None:
-    wrong: dict[str, object] = {
-        "v": "p", "p": ["1.1"], "bad": ["有免费轮椅"], "fix": "故宫周一闭馆 [1]。",
-    }  # fmt: skip
-    told = f"故宫门票60元，故宫周一闭馆[1]({URL})。"
-    reader = Reader(轮椅=wrong, 故宫=SUPPORTED)
-    done = await checked(f"{told}故宫周一闭馆，有免费轮椅[1]({URL})。", reader)
-    assert done.text.startswith(f"{told}\n\n")
-    done = await checked(f"故宫门票60元[1]({URL})。故宫周一闭馆，有免费轮椅[1]({URL})。", reader)
-    assert f"故宫周一闭馆[1]({URL})。" in done.text
 
 
 async def test_what_says_otherwise_is_not_cited_for_what_is_left() -> None:

@@ -15,7 +15,6 @@ from agent.evidence.claims.revision import (
     applied,
     faults_block,
     numbered_draft,
-    wrong_day_lines,
 )
 from agent.evidence.claims.statements import MARKED, finished_notation, headings, statements
 from agent.evidence.types import Source
@@ -294,12 +293,3 @@ def test_a_change_whose_place_is_none_neither_changes_nor_settles_anything() -> 
     assert [insert.after for insert in kept.inserts] == ["0"]
     lines = [ReviewLine("r1", ""), ReviewLine("r2", "")]
     assert [line.name for line in kept.leaves(lines)] == ["r1"]
-
-
-def test_a_wrong_weekday_in_a_heading_or_a_first_cell_is_told() -> None:
-    evidence = Evidence({}, today="2026-11-29")
-    found = wrong_day_lines(headings(DAYS, MARKED), statements(DAYS, MARKED), evidence)
-    assert [line.partition(",")[0] for line in found] == [
-        "h2: refuted: 12月3日（周三",
-        "2: refuted: 12月1日（周三",
-    ]

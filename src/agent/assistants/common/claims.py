@@ -41,7 +41,6 @@ from agent.evidence.claims.rewording import (
     as_supported,
     following,
     kept_figures,
-    repeats,
     reworded,
     shown_by_code,
 )
@@ -393,8 +392,6 @@ class ClaimCheck:
             one = self.statements[at]
             new = reworded(one, words, evidence, self.notation) if words else one
             may_go = can_be_left_out(self._text, one)
-            if new and may_go and repeats(new, self.statements[:at]):
-                new = None
             if new is one or not (new or may_go):
                 continue
             self._wordings[one.key] = new

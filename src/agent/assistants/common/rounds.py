@@ -47,7 +47,6 @@ from agent.evidence.claims.revision import (
     faults_block,
     numbered_draft,
     passage_line,
-    wrong_day_lines,
 )
 from agent.evidence.claims.rewording import deciding_passages
 from agent.evidence.claims.statements import Key, Statement, headings
@@ -214,10 +213,7 @@ class _Rounds:
             lambda: headings(claims.text, claims.notation), otherwise=list[Statement]
         )
         faults = await compute(
-            lambda: [
-                *faults_block(claims.statements, claims.outcomes, strangers, evidence),
-                *wrong_day_lines(heads, claims.statements, evidence),
-            ],
+            lambda: faults_block(claims.statements, claims.outcomes, strangers, evidence),
             otherwise=list[str],
         )
         revising = _Revising(self, claims, evidence, faults, [*claims.statements, *heads])

@@ -140,8 +140,7 @@ def without_unknown(
 ) -> list[Outcome]:
     """Return the outcomes; an item or a row goes whole that says nothing borne out.
 
-    Only where nothing knows its name, and where others stand beside it. So does a row of which new
-    wordings have left one word for all ("unknown | unknown | unknown").
+    Only where nothing knows its name, and where others stand beside it.
     """
     found = [*outcomes]
     for _, group in groupby(range(len(statements)), key=lambda at: statements[at].line):
@@ -156,7 +155,7 @@ def without_unknown(
             and bool(name)
             and not _is_known(name, evidence)
             and _is_one_of_several(text, first)
-        ) or (_is_emptied(pairs) and _is_one_of_several(text, first))
+        )
         for at in places if goes else ():
             found[at] = replace(outcomes[at], revised="")
     return found
@@ -186,13 +185,6 @@ def _counted_down(text: str, gone: Container[int]) -> list[tuple[int, int, str]]
     return edits
 
 
-def _is_emptied(pairs: Sequence[tuple[Statement, Outcome]]) -> bool:
-    """Return whether all cells of a row were taken out, or are without a figure the same words."""
-    left = {(outcome.revised or "").strip(" -–—") for _, outcome in pairs}
-    are_new = all(one.kind == "cell" and it.revised is not None for one, it in pairs)
-    return are_new and len(pairs) > 1 and len(left) == 1 and not any(map(str.isdigit, left.pop()))
-
-
 def _is_nowhere(statement: Statement, outcome: Outcome) -> bool:
     return outcome.fails and outcome.verdict == "missing" and statement.plain in outcome.spans
 
@@ -204,26 +196,12 @@ def _before(text: str, statement: Statement) -> str:
 
 
 def can_be_left_out(text: str, statement: Statement) -> bool:
-    """Return whether a line goes on without a statement, or a list without the item that it is.
-
-    So does a text without one that is a paragraph of its own, where something stands above it that
-    does not lead to it.
-    """
+    """Return whether a line goes on without a statement, or a list without the item that it is."""
     end = text.find("\n", statement.end)
     beside = _before(text, statement) + text[statement.end : end if end >= 0 else len(text)]
     if statement.kind in NAMING or letters_of(beside):
         return statement.kind not in NAMING
-    if statement.kind == "item":
-        return _is_one_of_several(text, statement)
-    above = text[: statement.line].rstrip().rpartition("\n")[2].strip("*_ ")
-    leads = text[statement.start : statement.end].rstrip().endswith((":", "："))
-    return (
-        bool(above)
-        and not beside.strip()
-        and not above.startswith("#")
-        and above[-1] not in ":："
-        and not leads
-    )
+    return statement.kind == "item" and _is_one_of_several(text, statement)
 
 
 def _is_one_of_several(text: str, item: Statement) -> bool:
@@ -250,8 +228,7 @@ def _as_it_should_stand(
         return _spaced(outcome.revised, notation, gap)
     text = statement.text
     if outcome.cite is not None:
-        text = cited_anew(statement, outcome.cite, notation, gap)
-        text = _spaced(text, notation, gap)
+        text = _spaced(cited_anew(statement, outcome.cite, notation), notation, gap)
     if not outcome.fails:
         return text
     sign = CONTRADICTED if outcome.verdict == "contradicted" else MARK
@@ -294,21 +271,19 @@ def _with_right_figures(text: str, outcome: Outcome, notation: Notation) -> tupl
     """Return a text with the figures that code knows, and the words that are still at fault.
 
     Only where it is certain which figure is meant: it stands once, in the accused words or in the
-    whole, or as often as it was found wrong.
+    whole.
     """
-    spans, often = list(outcome.spans), Counter(wrong for wrong, _ in outcome.right)
-    for wrong, right in dict(outcome.right).items():
-        figure, cited = as_it_stands(wrong), [*notation.pattern.finditer(text)]
-        found = [match.span() for match in figure.finditer(text)
-                 if not any(c.start() <= match.start() < c.end() for c in cited)]  # fmt: skip
-        if len(found) != often[wrong]:
+    spans = list(outcome.spans)
+    for wrong, right in outcome.right:
+        cited = [match.span() for match in notation.pattern.finditer(text)]
+        found = [match.start() for match in as_it_stands(wrong).finditer(text)
+                 if not any(begin <= match.start() < end for begin, end in cited)]  # fmt: skip
+        if len(found) != 1:
             accused = [(text.find(span), len(span)) for span in spans if text.count(span) == 1]
-            found = [one for one in found if any(at <= one[0] < at + n for at, n in accused)]
-        if not found or len(found) > often[wrong]:
-            continue
-        for begin, end in reversed(found):
-            text = text[:begin] + right + text[end:]
-        spans = [span for span in spans if wrong not in span]
+            found = [at for at in found if any(a <= at < a + n for a, n in accused)]
+        if len(found) == 1:
+            text = text[: found[0]] + right + text[found[0] + len(wrong) :]
+            spans = [span for span in spans if wrong not in span]
     return text, spans
 
 
@@ -327,17 +302,13 @@ def _end_of(span: str, text: str, statement: Statement, notation: Notation) -> i
     return end.start() if end else len(bare)
 
 
-def cited_anew(
-    statement: Statement, names: Iterable[str], notation: Notation, gap: str = ""
-) -> str:
+def cited_anew(statement: Statement, names: Iterable[str], notation: Notation) -> str:
     """Return a statement that cites these sources: what it cites rightly stays where it stands.
 
-    The others stand in the place of its last citation where that goes, else before its end. `gap`
-    stands before the first citation, as it does in the text.
+    The others stand in the place of its last citation where that goes, else before its end.
     """
     wanted = list(dict.fromkeys(names))
     written = "".join(notation.write(name) for name in wanted if name not in statement.cited)
-    written = f"{gap}{written}" if written and not statement.citations else written
     text, last = statement.text, statement.citations[-1:]
     stays = not any(set(wanted).isdisjoint(citation.ids) for citation in last)
     for citation in reversed(statement.citations):

@@ -32,7 +32,6 @@ from agent.evidence.claims.statements import (
     row_name,
     sections,
 )
-from agent.evidence.claims.weekdays import wrong_days
 
 Cite = tuple[int, str]
 """An id that a text cites, with the character before which its number stands."""
@@ -324,22 +323,6 @@ def faults_block(
 
 
 _PROVED = ("supported", "computed")
-
-
-def wrong_day_lines(
-    headings: Iterable[Statement], statements: Iterable[Statement], evidence: Evidence
-) -> list[str]:
-    """Return a line for each heading and first cell that tells a day with a wrong weekday.
-
-    Nobody judges these: they are no statements.
-    """
-    named = {one.name: one.plain for one in headings}
-    named |= {row_name(one): one.row for one in statements if one.row}
-    lines = list[str]()
-    for name, words in named.items():
-        wrong = (told for told, _ in wrong_days(words, evidence))
-        lines += [f"{name}: refuted: {told}, not its weekday: see <today>" for told in wrong]
-    return lines
 
 
 def _accused(statement: Statement, outcome: Outcome, evidence: Evidence) -> list[str]:

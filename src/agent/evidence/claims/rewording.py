@@ -152,15 +152,6 @@ def shown_by_code(before: Statement, after: Statement, outcome: Outcome) -> bool
     return old == new
 
 
-def repeats(new: Statement, before: Iterable[Statement]) -> bool:
-    """Return whether a wording only says again what a sentence above it says.
-
-    It is what is left of a sentence whose news were taken out.
-    """
-    said = without_marks(fold(new.plain))
-    return any(said in without_marks(fold(one.plain)) for one in before if one.kind != "cell")
-
-
 def as_supported(after: Statement, outcome: Outcome, evidence: Evidence) -> Outcome:
     """Return a wording that code has shown to be borne out by what its ruling names.
 
