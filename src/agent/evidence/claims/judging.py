@@ -41,7 +41,7 @@ def _list(value: Any) -> list[str]:
     return [_text(row) for row in rows][:_MOST_NAMES]
 
 
-_Text = Annotated[str, BeforeValidator(_text)]
+Text = Annotated[str, BeforeValidator(_text)]
 _Texts = Annotated[list[str], BeforeValidator(_list)]
 
 
@@ -60,14 +60,14 @@ class Ruling(BaseModel):
     """The judge's word on one statement; the prompt says what each field means."""
 
     model_config = ConfigDict(json_schema_extra=_as_asked)
-    id: _Text = ""
-    v: _Text = ""
+    id: Text = ""
+    v: Text = ""
     p: _Texts = []
     bad: _Texts = []
     own: _Texts = []
-    says: _Text = ""
-    calc: _Text = ""
-    fix: _Text = ""
+    says: Text = ""
+    calc: Text = ""
+    fix: Text = ""
 
     @model_validator(mode="before")
     @classmethod

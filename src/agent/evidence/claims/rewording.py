@@ -3,14 +3,13 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import accumulate
-from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator
+from pydantic import BaseModel
 
 from agent.core.patterns import Linear
 from agent.evidence.claims.citing import cite_of
 from agent.evidence.claims.corrected import cited_anew
-from agent.evidence.claims.judging import refers_back, statements_block, with_citations
+from agent.evidence.claims.judging import Text, refers_back, statements_block, with_citations
 from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.proof import is_sound_fix
@@ -22,18 +21,13 @@ Failing = tuple[Statement, Outcome]
 _EACH, _OWN, _OWN_TOKENS = 320, 2, 700
 """Tokens of passages that a statement may have; of those that it cites itself, how many stand
 beside those at least, and their tokens at most."""
-_LONGEST = 600
-
-
-def _text(value: Any) -> str:
-    return "" if value is None else str(value)[:_LONGEST].strip()
 
 
 class Rewording(BaseModel):
     """A statement in other words; the prompt says how they may be."""
 
-    id: Annotated[str, BeforeValidator(_text)] = ""
-    text: Annotated[str, BeforeValidator(_text)] = ""
+    id: Text = ""
+    text: Text = ""
 
 
 class Rewordings(BaseModel):
@@ -82,7 +76,7 @@ def sound_wordings(
         if (one := by_name.get(wording.id.strip("[]. "))) and is_sound_fix(
             wording.text, one[0], deciding_passages(one, evidence), one[1].value
         ):
-            sound[one[0].name] = wording.text
+            sound[one[0].name] = wording.text.strip()
     return sound
 
 
