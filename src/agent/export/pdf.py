@@ -60,7 +60,7 @@ from agent.export.pdf_text import (
     paragraph_style,
     printable_text,
     register_fonts,
-    source_name,
+    source_anchor,
     text_markup,
 )
 from agent.export.place_cards import CARD, Card, PlaceCards
@@ -247,7 +247,7 @@ class _Page:
     def source(self, number: int, source: Source) -> Any:
         url = source["url"]
         title = text_markup(one_line(source["title"]) or one_line(url), self._language)
-        markup = f'<a name="{source_name(number)}"/>{link_markup(url, title)}'
+        markup = f'<a name="{source_anchor(number)}"/>{link_markup(url, title)}'
         if open_url(url):
             behind = "<br/>" if source["kind"] != "place" else " "
             address = one_line(unquote(url)) if source["kind"] != "place" else site_of(source)

@@ -224,7 +224,7 @@ def link_markup(url: str, markup: str) -> str:
 def _link(url: str, following: Sequence[Token], listed: Collection[str]) -> tuple[str, str]:
     """Return the opening and the end of a link; a citation is raised and in brackets."""
     cited = following[0].content if _cites(following) else ""
-    href = open_url(url) or (f"#{source_name(cited)}" if cited in listed else "")
+    href = open_url(url) or (f"#{source_anchor(cited)}" if cited in listed else "")
     opened = f'<a href="{escape(href)}" color="{LINK_COLOUR}">' if href else ""
     closed = "</a>" if href else ""
     if not cited:
@@ -232,7 +232,7 @@ def _link(url: str, following: Sequence[Token], listed: Collection[str]) -> tupl
     return f'<super rise="{_RISE}" size="{_CITED}">{opened}[', f"]{closed}</super>"
 
 
-def source_name(number: object) -> str:
+def source_anchor(number: object) -> str:
     """Return the name of a source's place in the list of them."""
     return f"source-{number}"
 
