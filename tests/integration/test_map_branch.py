@@ -392,6 +392,16 @@ async def test_amap_goes_from_each_named_place_to_the_next() -> None:
     ]
 
 
+async def test_amap_goes_to_stops_of_any_order_in_the_shortest_one() -> None:
+    async with both_maps() as maps:
+        world = World(None, maps)  # type: ignore[arg-type]
+        task = {"intent": "route", "origin": "天安门", "mode": "walking", "any_order": "all"}
+        ends = {"via": ["王府井"], "destination": "故宫博物院"}
+        result = await world.result({**task, **ends, "country": "cn"}, "zh")
+    assert result.routes[-1]["destination"] == "故宫博物院 → 王府井"
+    assert [gap["message"] for gap in result.gaps] == [say("map.ordered_on_foot", "zh")]
+
+
 async def test_a_way_that_the_check_puts_right_is_not_told_once_more_below() -> None:
     """A planted 19 Minuten became 23, and the list of ways said all of it again."""
     walk = "The walk is 1.7 km and takes {minutes} minutes"
