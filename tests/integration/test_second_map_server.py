@@ -145,7 +145,8 @@ async def test_few_hits_widen_the_search_and_that_is_told(world: World) -> None:
     [place], [gap] = result.places, result.gaps
     assert (place["distance_m"] or 0) > 500
     told = say("map.widened", "en", near="500 m", far="1.2 km")
-    assert gap["message"] == f"pharmacy, {result.centre_name}: {told}"
+    around = say("map.around", "en", what="pharmacy", where=result.centre_name)
+    assert gap["message"] == f"{around}: {told}"
     assert gap["concerns"] == [place["source"]]
 
 

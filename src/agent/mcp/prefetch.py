@@ -299,10 +299,12 @@ class Prefetch:
     def _what_around(self) -> str:
         """Return what was searched around what, in front of what is said of it."""
         searches, language = self._result.searches, self._options.language
-        words = (in_words(each["keyword"], language) for each in searches if each["keyword"])
-        parts = [*words, *(in_script(each["where"], language) for each in searches)]
-        told = say("punctuation.comma", language).join(dict.fromkeys(filter(None, parts)))
-        return f"{told}{say('punctuation.colon', language)}" if told else ""
+        words = [in_words(each["keyword"], language) for each in searches if each["keyword"]]
+        places = [in_script(each["where"], language) for each in searches]
+        joint = say("punctuation.comma", language)
+        what, where = (joint.join(dict.fromkeys(filter(None, each))) for each in (words, places))
+        told = say("map.around", language, what=what, where=where) if what and where else what
+        return f"{told or where}{say('punctuation.colon', language)}" if told or where else ""
 
     def _tell_city(self, place: str, city: str, others: Sequence[str], at: Location) -> None:
         """Note which city's place was taken, where others have one, or nobody said which city."""

@@ -30,6 +30,7 @@ _AS_KNOWN, _FAMOUS = 0.1, 0.4
 """Of the geocoder's importance: how far below another as well known, from where on world-famous."""
 _TOO_WIDE = frozenset({"place=country", "place=state", "place=continent", "place=ocean"})
 _SIGHTS, _HAN = "sights", "\u2e80"
+_STOPS = frozenset({"railway=tram_stop", "highway=bus_stop"})
 _NEARER = 2
 """Places entered of which it is not known whether they fit, nearer than what does."""
 _PARTS = str.maketrans({",": "\n", "，": "\n", "(": "\n", "（": "\n", ")": None, "）": None})
@@ -250,12 +251,15 @@ class OsmPrefetch(Prefetch):
                 raise
             # No geocoder knows it with its asker's word, or its branch, behind it.
             return await self._geocoded(own, city)
-        # The bistro in the museum is not the museum, unless the geocoder knows it far better.
+        # The bistro in the museum is not the museum, unless the geocoder knows it far better; nor
+        # is the tram stop the square that it is called after.
         worth = finite(rows[0].get("importance")) or 0.0
         return sorted(
             rows,
             key=lambda row: (
-                not _bears(row, place) or worth - (finite(row.get("importance")) or 0.0) > _AS_KNOWN
+                not _bears(row, place)
+                or worth - (finite(row.get("importance")) or 0.0) > _AS_KNOWN,
+                row.get("tag") in _STOPS,
             ),
         )
 
