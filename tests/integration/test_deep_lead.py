@@ -268,8 +268,18 @@ def test_what_a_search_says_of_a_page_is_no_quote_of_it() -> None:
     fact = Finding(fact="A loan of £12,500", quote="Another site has £12,500.", id="w111-11")
     line = "- A loan of £12,500 (Search summary: Another site has £12,500.) [^w111-11]"
     assert _line(fact, [item]) == line
+    assert _line(fact.model_copy(update={"quote": told}), [item]) == line
     opened = replace(item, text="Another site has £12,500.")
     assert _line(fact, [opened]) == "- A loan of £12,500 “Another site has £12,500.” [^w111-11]"
+
+
+def test_a_page_that_was_read_in_a_later_round_bears_what_it_says() -> None:
+    late = Item("page", "A loan", "https://a.example/", snippet="A bank.", id="w111-11")
+    opened = replace(late, text="The loan is for £12,500.")
+    fact = Finding(fact="It is £12,500", quote="The loan is for £12,500.", id="w111-11")
+    line = "- It is £12,500 “The loan is for £12,500.” [^w111-11]"
+    assert _line(fact, [late]) == ""
+    assert _line(fact, [late, opened]) == line
 
 
 async def test_explorers_look_into_planned_topics_that_are_called_by_their_ids() -> None:

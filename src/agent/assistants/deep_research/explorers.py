@@ -174,16 +174,18 @@ async def _asked(
 def _line(found: Finding, items: Sequence[Item]) -> str:
     """Return a finding as a marked line with its quote; empty where its page has no such words.
 
-    What only the search has said of a page is no quote of it.
+    A page is as the last of its items has it: one that came late was read in a later round. What
+    only the search has said of it is no quote.
     """
     name = found.id.strip(" []^").partition(".")[0]
     fact, quote = (
         clean_text(only_known(text, ()), most)
         for text, most in ((found.fact, _FACT), (found.quote, _QUOTE))
     )
-    item = next((item for item in items if item.id == name), None)
+    item = {item.id: item for item in items}.get(name)
     said = clean_text(as_it_says(quote, item.words), _QUOTE) if item else ""
     if not (item and said):
         return ""
     label = summary_label(item.words)
-    return f"- {fact} ({label}{said}) [^{name}]" if label else f"- {fact} “{said}” [^{name}]"
+    told = f"({label}{said.removeprefix(label)})" if label else f"“{said}”"
+    return f"- {fact} {told} [^{name}]"
