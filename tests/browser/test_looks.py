@@ -145,6 +145,19 @@ def test_the_measures_see_what_they_measure(visit: Visits) -> None:
     assert any("<h2" in told for told in overflow(page))
 
 
+_ENDS_OF_LENGTH = r"""(fact) => {
+  const text = document.createTreeWalker(fact, NodeFilter.SHOW_TEXT).nextNode();
+  const found = /\d+(?= k?m)/.exec(text.data), end = found.index + found[0].length;
+  return [found.index, end + 1].map((at) => {
+    const range = document.createRange();
+    range.setStart(text, at);
+    range.setEnd(text, at + 1);
+    return range.getBoundingClientRect().x;
+  });
+}"""
+"""Returns how far left a length's first digit and its unit stand."""
+
+
 def test_an_answer_in_arabic_runs_from_the_right_and_the_page_around_it_from_the_left(
     visit: Visits, threads: dict[str, str]
 ) -> None:
@@ -158,6 +171,8 @@ def test_an_answer_in_arabic_runs_from_the_right_and_the_page_around_it_from_the
                            ("name", "number", "facts"))  # fmt: skip
     assert name["x"] < number["x"]
     assert hours["x"] + hours["width"] <= number["x"]
+    figure, unit = card.locator(".place-facts > span").first.evaluate(_ENDS_OF_LENGTH)
+    assert figure < unit
     label, told = (box_of(opened.locator(part).first) for part in ("dt", "dd"))
     assert told["x"] < label["x"]
     expect(turn.locator("td.figure").last).to_have_css("direction", "ltr")

@@ -1,6 +1,7 @@
 """The words around a place's facts go with an answer whose language the page has no texts in."""
 
 import re
+from importlib.resources import files
 
 import pytest
 
@@ -33,3 +34,11 @@ def test_a_card_s_frame_is_in_the_answer_s_language_as_a_whole(language: Languag
 @pytest.mark.parametrize("language", ["zh", "zh-Hant", "en"])
 def test_answers_in_the_page_s_own_languages_carry_no_words(language: Language) -> None:
     assert card_words(language) == {}
+
+
+def test_a_length_within_arabic_words_keeps_its_unit_behind_it() -> None:
+    arabic = (files("agent.texts") / "ar.toml").read_text("utf-8")
+    begin, end = r"\u2066", r"\u2069"
+    lengths = re.findall(r"(?:\\u2066)?\{(?:distance|far|near)\}(?:\\u2069)?", arabic)
+    assert len(lengths) > 5
+    assert all(told.startswith(begin) and told.endswith(end) for told in lengths)
