@@ -23,6 +23,7 @@ from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import proved
 from agent.evidence.claims.statements import MARKED, statements
 from agent.evidence.constraints import openness
+from agent.evidence.days import days_named
 from agent.evidence.figures import figures, same
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.hours import EVERY_DAY, all_year, osm_hours, weekly_hours
@@ -34,7 +35,6 @@ from agent.evidence.intent import (
     needs_origin,
     needs_place,
 )
-from agent.evidence.language import days_named
 from agent.evidence.markdown import canonical, link_url, open_url
 from agent.evidence.queries import clean_text, same_search
 from agent.evidence.references import SourceListFilter, strip_references, with_targets

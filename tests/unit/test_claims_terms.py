@@ -256,6 +256,13 @@ def test_a_weekday_beside_a_day_without_a_year_is_right_in_a_year_that_may_be_me
     assert outcome.right == tuple(pair for pair in right if pair[1])
 
 
+def test_the_day_of_an_old_page_names_no_year_for_a_day_to_come() -> None:
+    """ "Friday 11 December" was published as a Monday, as it was when the page appeared."""
+    known = evidence(w0_0="Published 2023-12-11: the tram is free for children.")
+    [outcome] = proved(statements("Book by Friday 11 December.", MARKED), {}, known)
+    assert (outcome.spans, outcome.right) == ((), ())
+
+
 def test_a_wrong_figure_beside_another_own_one_does_not_pass_as_computed() -> None:
     known = evidence(w0_0="一人票价 45 元，停车费 30 元。")
     text = "四人 4 × 45 = 180 元[^w0-0]，{}。"

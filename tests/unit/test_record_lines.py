@@ -18,8 +18,8 @@ from agent.assistants.common.shown_records import (
     with_nearest_found,
     with_pin_numbers,
 )
+from agent.evidence.days import days_named
 from agent.evidence.geo import distance_text, duration_text
-from agent.evidence.language import days_named
 from agent.evidence.mentions import mentioned
 from agent.evidence.ordering import judged
 from agent.evidence.records import (

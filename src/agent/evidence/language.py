@@ -3,14 +3,11 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
-from datetime import date, timedelta
 from functools import lru_cache
 from operator import add
 
 from opencc import OpenCC
 
-from agent.core.patterns import any_word
 from agent.core.processor import breathe
 
 SENTENCE, KEPT_SENTENCES = 500, 8192
@@ -247,94 +244,6 @@ def _stem(word: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word[: -len(ending)]
     return word
-
-
-_DAYS_ON = {
-    **dict.fromkeys(("今天", "今日", "今晚", "今早", "现在", "today", "tonight", "now"), 0),
-    **dict.fromkeys(("明天", "明日", "明早", "明晚", "tomorrow"), 1),
-    **dict.fromkeys(("后天", "day after tomorrow"), 2),
-    "大后天": 3,
-}
-_DAY_WORD = any_word(_DAYS_ON)
-_WEEKEND = re.compile(r"(下)?(?:个)?周末|\b(next )?weekend\b", re.IGNORECASE)
-_NAMED_DAY = re.compile(
-    r"(下)?个?(?:周|星期|礼拜)([一二三四五六日天])"
-    r"|\b(next )?(mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)day\b",
-    re.IGNORECASE,
-)
-_ISO_DAY = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
-_DATE = re.compile(r"(?:(\d{1,2})月)?(\d{1,2})[日号]")
-_WEEKDAYS = {
-    name: at
-    for names in ("一二三四五六日", ("mon", "tue", "wed", "thu", "fri", "sat", "sun"))
-    for at, name in enumerate(names, 1)
-} | {"天": 7}
-
-
-def days_named(question: str, today: str) -> list[str]:
-    """Return the ISO dates that a question names, in words or figures; none where it names none.
-
-    `today` begins with an ISO date.
-    """
-    try:
-        now = date.fromisoformat(today[:10])
-    except ValueError:
-        return []
-    monday = now - timedelta(days=now.weekday())
-    named_so = _DAY_WORD.findall(question)
-    days = [now + timedelta(days=_DAYS_ON[word.casefold()]) for word in named_so]
-    for weekend in _WEEKEND.finditer(question):
-        week = monday + timedelta(days=7 if weekend[1] or weekend[2] else 0)
-        days += [day for n in (5, 6) if (day := week + timedelta(days=n)) >= now]
-    for named in _NAMED_DAY.finditer(question):
-        days.append(_weekday(now, _number_of(named), later=bool(named[1] or named[3])))
-    texts = [day.isoformat() for day in days] + _ISO_DAY.findall(question)
-    texts += [
-        f"{now.year}-{int(month or now.month):02}-{int(day):02}"
-        for month, day in _DATE.findall(question)
-    ]
-    return sorted(dict.fromkeys(texts))
-
-
-def weekdays_in(text: str) -> list[tuple[int, int, int]]:
-    """Return where the weekdays begin and end that a text names, each with its ISO number.
-
-    >>> weekdays_in("Friday, 星期一")
-    [(0, 6, 5), (8, 11, 1)]
-    """
-    return [
-        (named.start(), named.end(), _number_of(named))
-        for named in _NAMED_DAY.finditer(text)
-        if not (named[1] or named[3])
-    ]
-
-
-def _number_of(named: re.Match[str]) -> int:
-    return _WEEKDAYS[(named[2] or named[4][:3]).casefold()]
-
-
-def _weekday(now: date, number: int, *, later: bool) -> date:
-    """Return that day of this week, of the next if it is over or `later` is wanted."""
-    day = now + timedelta(days=number - now.isoweekday())
-    return day + timedelta(days=7) if later or day < now else day
-
-
-def days_without_year(month: int, day: int, now: date) -> list[date]:
-    """Return which day one without a year may be: the nearest to today, where that is far two.
-
-    None where no year has it.
-    """
-    found = list[date]()
-    for year in (now.year - 1, now.year, now.year + 1):
-        with suppress(ValueError):
-            found.append(date(year, month, day))
-    found.sort(key=lambda one: abs(one - now))
-    is_far = bool(found) and abs(found[0] - now) > _FAR
-    return found[: 1 + is_far]
-
-
-_FAR = timedelta(90)
-"""From today: from then on it may as well be that of the next year, or of the last."""
 
 
 def without_marks(text: str) -> str:

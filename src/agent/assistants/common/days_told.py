@@ -7,8 +7,8 @@ from itertools import chain, pairwise
 
 from agent.core.processor import breathe, compute
 from agent.evidence.claims.formulas import working_days
+from agent.evidence.days import days_without_year
 from agent.evidence.figures import figures
-from agent.evidence.language import days_without_year
 from agent.evidence.records import with_weekday
 from agent.evidence.written import Date
 from agent.state import Turn

@@ -9,13 +9,13 @@ from operator import itemgetter
 from typing import cast
 
 from agent.core.strings import letters_of
+from agent.evidence.days import days_named
 from agent.evidence.geo import metres_apart
 from agent.evidence.kinds import (
     is_of_no_kind_searched,
     is_of_none,
     kinds_searched,
 )
-from agent.evidence.language import days_named
 from agent.evidence.mentions import (
     fails_a_demand,
     in_list_order,

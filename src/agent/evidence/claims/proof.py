@@ -28,8 +28,9 @@ from agent.evidence.claims.sums import (
     worked_by,
     wrong_sums,
 )
+from agent.evidence.days import date_beside, days_without_year, weekdays_in
 from agent.evidence.figures import Figure, distinct, figures, same
-from agent.evidence.language import days_without_year, fold, weekdays_in
+from agent.evidence.language import fold
 
 _MOST_SOUND, _LONG_SPAN = 400, 8
 
@@ -322,7 +323,7 @@ def is_sound_fix(
 
 
 _EACH = ("每", "逢", "very ")
-_BESIDE, _OPENED, _HAN = (" ", ", ", "", "，", " the "), ("", "(", "（"), "一二三四五六日"
+_HAN = "一二三四五六日"
 
 
 def _wrong_days(text: str, evidence: Evidence) -> list[tuple[str, str]]:
@@ -353,10 +354,8 @@ def _told_days(text: str, evidence: Evidence) -> Iterator[tuple[str, list[str], 
     """
     dates = [figure for figure in figures(text) if figure.date and all(figure.date[1:])]
     for begin, end, number in weekdays_in(text) if dates else ():
-        behind = [f for f in dates if f.start >= end and text[end : f.start] in _BESIDE]
-        before = [f for f in dates if f.end <= begin and text[f.end : begin].strip() in _OPENED]
-        is_one = not text[:begin].endswith(_EACH)
-        for figure in (behind or before)[:1] if is_one else ():
+        figure = date_beside(text, begin, end, dates)
+        if figure and not text[:begin].endswith(_EACH):
             named, rights = text[begin:end], list[str]()
             first, last = min(begin, figure.start), max(end, figure.end)
             for right in _weekdays(figure, evidence):
@@ -368,15 +367,16 @@ def _told_days(text: str, evidence: Evidence) -> Iterator[tuple[str, list[str], 
 
 
 def _weekdays(figure: Figure, evidence: Evidence) -> list[int]:
-    """Return the weekdays of a date by its year, else by those that sources have of it.
+    """Return the weekdays that a date may be: of its year, else of each that may be meant.
 
-    Without any of the year that is nearest to today, of two where that is far.
+    These are the years that sources tell it with, which may be other ones, and that which is
+    nearest to today, or two where that is far.
     """
     year, month, day = figure.date or (None, None, None)
-    years, now, found = {year} if year else evidence.years.get((month, day)), evidence.day, []
-    for each in years or ():
+    now, found = evidence.day, list[date]()
+    for each in {year} if year else evidence.years.get((month, day), set[int]()):
         with suppress(ValueError):
             found.append(date(each or 0, month or 0, day or 0))
-    if now and not years:
-        found = days_without_year(month or 0, day or 0, now)
-    return [each.isoweekday() for each in sorted(found)]
+    if now and not year:
+        found += days_without_year(month or 0, day or 0, now)
+    return list(dict.fromkeys(each.isoweekday() for each in sorted(found)))

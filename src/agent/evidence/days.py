@@ -1,0 +1,132 @@
+"""Read which days a text names, in words or figures."""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import date, timedelta
+
+from agent.core.patterns import any_word
+from agent.evidence.figures import Figure, figures
+
+_DAYS_ON = {
+    **dict.fromkeys(("今天", "今日", "今晚", "今早", "现在", "today", "tonight", "now"), 0),
+    **dict.fromkeys(("明天", "明日", "明早", "明晚", "tomorrow"), 1),
+    **dict.fromkeys(("后天", "day after tomorrow"), 2),
+    "大后天": 3,
+}
+_FAR = timedelta(90)
+"""From today: from then on it may as well be that of the next year, or of the last."""
+_DAY_WORD = any_word(_DAYS_ON)
+_WEEKEND = re.compile(r"(下)?(?:个)?周末|\b(next )?weekend\b", re.IGNORECASE)
+_NAMED_DAY = re.compile(
+    r"(下)?个?(?:周|星期|礼拜)([一二三四五六日天])"
+    r"|\b(next )?(mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)day\b",
+    re.IGNORECASE,
+)
+_BARE_DAY = re.compile(r"(?<![\d月])(\d{1,2})号")
+_DAY_BEHIND = re.compile(r"[ ,]{1,3}(\d{1,2})\b(?![:.])")
+_BESIDE, _OPENED = (" ", ", ", "", "，", " the "), ("", "(", "（")
+"""Between a weekday and its date, and between a date and its weekday."""
+_WEEKDAYS = {
+    name: at
+    for names in ("一二三四五六日", ("mon", "tue", "wed", "thu", "fri", "sat", "sun"))
+    for at, name in enumerate(names, 1)
+} | {"天": 7}
+
+
+def days_named(question: str, today: str) -> list[str]:
+    """Return the ISO dates that a question names, in words or figures; none where it names none.
+
+    `today` begins with an ISO date. A day without a year is the nearest one, and a weekday beside a
+    date is that day.
+    """
+    try:
+        now = date.fromisoformat(today[:10])
+    except ValueError:
+        return []
+    monday = now - timedelta(days=now.weekday())
+    named_so = _DAY_WORD.findall(question)
+    days = [now + timedelta(days=_DAYS_ON[word.casefold()]) for word in named_so]
+    for weekend in _WEEKEND.finditer(question):
+        week = monday + timedelta(days=7 if weekend[1] or weekend[2] else 0)
+        days += [day for n in (5, 6) if (day := week + timedelta(days=n)) >= now]
+    dated = [figure for figure in figures(question) if figure.date and figure.date[2]]
+    for named in _NAMED_DAY.finditer(question):
+        if date_beside(question, named.start(), named.end(), dated):
+            continue
+        behind = next((one for one in dated if one.start > named.end()), None)
+        number = _DAY_BEHIND.match(question, named.end())
+        if number and behind and behind.date:
+            # "Saturday 12 and Sunday 13 December": one month for both.
+            days += _nearest((*behind.date[:2], int(number[1])), now)
+        else:
+            days.append(_weekday(now, _number_of(named), later=bool(named[1] or named[3])))
+    days += _dates(dated, now)
+    for number in _BARE_DAY.finditer(question):
+        later = int(number[1]) < now.day
+        month = now.replace(day=1) + timedelta(days=31 if later else 0)
+        days += _nearest((month.year, month.month, int(number[1])), now)
+    return sorted({day.isoformat() for day in days})
+
+
+def date_beside(text: str, begin: int, end: int, dates: Sequence[Figure]) -> Figure | None:
+    """Return the date that stands behind or before a weekday in a text."""
+    behind = [f for f in dates if f.start >= end and text[end : f.start] in _BESIDE]
+    before = [f for f in dates if f.end <= begin and text[f.end : begin].strip() in _OPENED]
+    return next(iter(behind or before), None)
+
+
+def _dates(dated: Sequence[Figure], now: date) -> Iterator[date]:
+    """Yield the days of dates; one without a month has that of the date before it."""
+    year, month = None, None
+    for figure in dated:
+        told = figure.date or (None, None, None)
+        year, month = told[:2] if told[1] else (year, month)
+        yield from _nearest((year, month or now.month, told[2]), now)
+
+
+def _nearest(told: tuple[int | None, int | None, int | None], now: date) -> list[date]:
+    """Return the day that is meant, of the year nearest to today where none is named."""
+    year, month, day = told
+    if year is None:
+        return days_without_year(month or 0, day or 0, now)[:1]
+    with suppress(ValueError):
+        return [date(year, month or 0, day or 0)]
+    return []
+
+
+def weekdays_in(text: str) -> list[tuple[int, int, int]]:
+    """Return where the weekdays begin and end that a text names, each with its ISO number.
+
+    >>> weekdays_in("Friday, 星期一")
+    [(0, 6, 5), (8, 11, 1)]
+    """
+    return [
+        (named.start(), named.end(), _number_of(named))
+        for named in _NAMED_DAY.finditer(text)
+        if not (named[1] or named[3])
+    ]
+
+
+def _number_of(named: re.Match[str]) -> int:
+    return _WEEKDAYS[(named[2] or named[4][:3]).casefold()]
+
+
+def _weekday(now: date, number: int, *, later: bool) -> date:
+    """Return that day of this week, of the next if it is over or `later` is wanted."""
+    day = now + timedelta(days=number - now.isoweekday())
+    return day + timedelta(days=7) if later or day < now else day
+
+
+def days_without_year(month: int, day: int, now: date) -> list[date]:
+    """Return which day one without a year may be: the nearest to today, where that is far two.
+
+    None where no year has it.
+    """
+    found = list[date]()
+    for year in (now.year - 1, now.year, now.year + 1):
+        with suppress(ValueError):
+            found.append(date(year, month, day))
+    found.sort(key=lambda one: abs(one - now))
+    is_far = bool(found) and abs(found[0] - now) > _FAR
+    return found[: 1 + is_far]
