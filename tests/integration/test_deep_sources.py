@@ -12,6 +12,7 @@ from langchain_core.messages import ToolCall, ToolMessage
 from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 
+from agent.assistants.common.listed_places import MOST_LISTED
 from agent.assistants.deep_research.graph import build_graph
 from agent.assistants.deep_research.state import DeepConfiguration
 from agent.core.budget import Meter
@@ -155,10 +156,11 @@ def maps_search_detail(id: str) -> str:
 
 
 class Surroundings(FakeMaps):
-    """A map that knows three restaurants by name, and the record of each."""
+    """A map that knows three restaurants by name, the record of each, and of its `branches`."""
 
-    def __init__(self) -> None:
+    def __init__(self, branches: int = 0) -> None:
         super().__init__(tools_=[maps_geo, maps_around_search, maps_search_detail])
+        self.branches = branches
 
     async def tools(self, map_result: MapResult, query: str, **more: Any) -> Any:
         return _Around(self, map_result, more["options"])
@@ -172,19 +174,24 @@ class _Around(_Tools):
             rows = [f'{{"id": "B00{n}", "name": "餐馆{n}"}}' for n in range(3)]
             text = f'{{"pois": [{", ".join(rows)}]}}'
         if call["name"] == "maps_search_detail":
-            location = Location(lng=120.149, lat=30.242, crs="GCJ-02")
             name = str(call["args"]["id"])
-            place = new_place(id=f"amap:{name}", name=f"餐馆{name}", location=location, url="u",
-                              open_time="10:00-21:00")  # fmt: skip
-            place["source"] = f"{self._options.prefix}-{len(self._map_result.sources)}"
-            place["fetched_at"] = "2026-11-21T00:00:00Z"
-            self._map_result.places.append(place)
-            self._map_result.sources.append(
-                Source(id=place["source"], kind="place", title=place["name"], url="u",
-                       provider="高德地图", quotes=[place["name"]])
-            )  # fmt: skip
+            branches = getattr(self._maps, "branches", 0)
+            for own in (name, *(f"{name}{n:02}" for n in range(branches))):
+                self._enter(own)
             text = "record"
         return ToolMessage(text, tool_call_id=call["id"] or "", name=call["name"])
+
+    def _enter(self, name: str) -> None:
+        location = Location(lng=120.149, lat=30.242, crs="GCJ-02")
+        place = new_place(id=f"amap:{name}", name=f"餐馆{name}", location=location, url="u",
+                          open_time="10:00-21:00")  # fmt: skip
+        place["source"] = f"{self._options.prefix}-{len(self._map_result.sources)}"
+        place["fetched_at"] = "2026-11-21T00:00:00Z"
+        self._map_result.places.append(place)
+        self._map_result.sources.append(
+            Source(id=place["source"], kind="place", title=place["name"], url="u",
+                   provider="高德地图", quotes=[place["name"]])
+        )  # fmt: skip
 
 
 def asks_around(turn: ModelTurn) -> ModelReply:
@@ -211,6 +218,20 @@ async def test_places_of_a_search_around_have_an_id_distance_and_hours_f10() -> 
     assert details == ["B000", "B001", "B002"]
     assert {place["distance_from"] for place in told(state)["places"]} == {"西湖"}
     assert all(f"餐馆B00{n}" in lab.llm.asked("deep_report")[0].user for n in range(3))
+
+
+async def test_what_the_lead_has_thought_of_stands_in_the_draft_whatever_its_rank() -> None:
+    def rule(turn: ModelTurn) -> ModelReply:
+        if "maps_around_search" in done_calls(turn):
+            return ModelReply(calls=(think("午饭去餐馆B00207。"), end()))
+        return asks_around(turn)
+
+    async with deep_laboratory(Researcher(deep_explore=rule, deep_plan=planning())) as lab:
+        await with_maps(lab, Surroundings(branches=9), PLACE)
+    [report] = lab.llm.asked("deep_report")
+    records = block(report.user, "topics")
+    assert records.count("| 10:00-21:00") == MOST_LISTED
+    assert "餐馆B00207 | 10:00-21:00" in records
 
 
 async def test_a_research_that_only_asked_the_map_may_end() -> None:

@@ -2,11 +2,16 @@
 
 from typing import Any, cast
 
-from agent.assistants.common.listed_places import MOST_LISTED, found_lines, listed_places
+from agent.assistants.common.listed_places import (
+    MOST_LISTED,
+    chosen_places,
+    found_lines,
+    listed_places,
+)
 from agent.evidence.geo import location_at
 from agent.evidence.mentions import mentioned, named_in
-from agent.evidence.types import Constraints, FoundPlaces, MapTask, Place
-from agent.mcp.new_records import new_place
+from agent.evidence.types import Constraints, FoundPlaces, Location, MapTask, Place
+from agent.mcp.new_records import new_place, new_route
 from agent.mcp.osm.prefetch import OsmPrefetch
 from agent.mcp.osm.records import PRESENTATION
 from agent.mcp.records import MapOptions, MapRecords, MapResult
@@ -38,6 +43,24 @@ def test_a_planned_stop_is_listed_whatever_its_rank() -> None:
     shown = [each["id"] for each in listed_places(MANY, "", stops=["osm:node/28"])]
     assert len(shown) == MOST_LISTED
     assert shown[-1] == "osm:node/28"
+
+
+def test_what_ways_lead_to_and_thoughts_name_or_cite_is_listed_whatever_its_rank() -> None:
+    """The writer saw nine walks, and of the cafés at their ends no hours."""
+    apart = [
+        place(n, source=f"a0-{n}", wgs84={"lng": 13 + n / 100, "lat": 52.5}) for n in range(30)
+    ]
+    ways = [
+        new_route(
+            id="way", mode="walking", url="https://example.org", distance_m=900, duration_s=700,
+            stops=[(name, Location(lng=lng, lat=52.5, crs="WGS-84"))
+                   for name, lng in (("here", 13.0), ("there", 13.2700001), ("on", 13.29))],
+        )
+    ]  # fmt: skip
+    chosen = chosen_places(apart, ways, ["(Sunday) Sammlung 22 before noon", "then [^a0-25]"])
+    assert chosen == {f"osm:node/{number}" for number in (0, 22, 25, 27, 29)}
+    shown = [each["id"] for each in listed_places(apart, "", stops=chosen)]
+    assert shown == [f"osm:node/{number}" for number in (*range(16), 22, 25, 27, 29)]
 
 
 def test_all_that_is_named_is_listed_also_where_it_is_much() -> None:

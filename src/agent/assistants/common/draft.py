@@ -15,7 +15,11 @@ from agent.assistants.common.gaps import (
     with_recovered,
 )
 from agent.assistants.common.judge import WAITING, Judge, Reviser, evidence_of
-from agent.assistants.common.listed_places import listed_places, said_by_pages
+from agent.assistants.common.listed_places import (
+    chosen_places,
+    listed_places,
+    said_by_pages,
+)
 from agent.assistants.common.material import still_said, with_ids_of
 from agent.assistants.common.previous import (
     NO_PREVIOUS,
@@ -162,12 +166,19 @@ class Draft:
         return claim_check and not self.services.models.serves_one(self.judge_model)
 
     @cached_property
+    def chosen(self) -> set[str]:
+        """Return the ids of the places that this turn has planned with, whatever their rank."""
+        state = cast(Mapping[str, Any], self.state)
+        thoughts, ways = state.get("notes") or [], state.get("routes") or []
+        return {*places_of(state.get("outing")), *chosen_places(self.places, ways, thoughts)}
+
+    @cached_property
     def listed(self) -> list[Place]:
         """Return the places that a model is shown: the best, and those that are named."""
         state = cast(Mapping[str, Any], self.state)
         findings = state.get("web_research_result") or []
         pages = said_by_pages(self.sources.values(), [self.turn["question"], *findings])
-        return listed_places(self.places, pages, stops=places_of(state.get("outing")))
+        return listed_places(self.places, pages, stops=self.chosen)
 
     @property
     def known_places(self) -> list[Place]:

@@ -2,12 +2,16 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
-from agent.evidence.mentions import mentioned
-from agent.evidence.types import FoundPlaces, MapTask, Place, Source
+from agent.evidence.citations import cited_ids
+from agent.evidence.geo import metres_apart
+from agent.evidence.mentions import mentioned, source_ids
+from agent.evidence.types import FoundPlaces, MapTask, Place, Route, Source
 from agent.texts import Language, say
 
 MOST_LISTED = 20
 """Places in a prompt, beside those that are named."""
+_SAME_M = 1
+"""Metres between a place and the end of a way to it: ends have six decimals."""
 
 
 def said_by_pages(sources: Iterable[Source], findings: Sequence[str] = ()) -> str:
@@ -18,10 +22,29 @@ def said_by_pages(sources: Iterable[Source], findings: Sequence[str] = ()) -> st
     )
 
 
+def chosen_places(
+    places: Sequence[Place], routes: Iterable[Route], thoughts: Sequence[str] = ()
+) -> set[str]:
+    """Return the ids of the places that ways were measured to, or that thoughts name or cite."""
+    text = "\n".join(thoughts)
+    ends = [end["wgs84"] for route in routes
+            for end in (*route.get("ends", ()), *route.get("via", ()))]  # fmt: skip
+    cited = {*cited_ids(text)}
+    return {
+        *mentioned(places, text),
+        *(
+            place["id"]
+            for place in places
+            if not cited.isdisjoint(source_ids(place))
+            or any(metres_apart(place["wgs84"], end) < _SAME_M for end in ends)
+        ),
+    }
+
+
 def listed_places(
     places: Sequence[Place], texts: str, *, most: int = MOST_LISTED, stops: Collection[str] = ()
 ) -> list[Place]:
-    """Return the best places, and those that texts name or a plan has as stops, by their ids.
+    """Return the best places, and those that texts name or are stops, by their ids.
 
     These whatever their rank; all in their order.
     """

@@ -113,7 +113,9 @@ async def write_report(
         ),
     )
     draft.gaps += gaps
-    between = distance_lines(draft.places, draft.language, walks)
+    # Beside ways that were measured only what was planned with is told to be so far apart.
+    near = [p for p in draft.places if p["id"] in draft.chosen or not state.get("routes")]
+    between = distance_lines(near, draft.language, walks)
     draft.texts = texts_of(read, between) | whole.texts
     for gap in (*_not_researched(state), *_partly_read(state)):
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
