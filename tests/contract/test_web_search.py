@@ -126,6 +126,18 @@ async def test_a_search_that_honestly_found_nothing_is_not_told_to_search(build:
     assert [(gap["code"], gap["message"]) for gap in found.gaps] == [("no_results", nothing)]
 
 
+async def test_the_two_english_words_of_a_search_do_not_reach_a_reader_of_german(
+    build: Build,
+) -> None:
+    nothing = "Not found: vegane Speisen im Karl Fazer Café."
+    models = ScriptedModels([searched_reply(nothing, "Fazer vegan")])
+    search, _ = build(models)
+    asked = task(model=GOOGLE, language="en", answer_language="German (de)")
+    found = await search.research(asked, meter=meter())
+    [gap] = found.gaps
+    assert (gap["code"], "Not found:" in gap["message"]) == ("no_results", False)
+
+
 async def test_of_a_searched_text_without_sources_only_what_was_not_found_remains(
     build: Build,
 ) -> None:

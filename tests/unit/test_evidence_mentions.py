@@ -134,6 +134,14 @@ def test_what_a_choice_stands_beside_does_not_lead() -> None:
     assert order([*found_by("hot pot", "Donglaishun"), *parks], text) == names
 
 
+def test_the_hotel_that_is_chosen_leads_though_a_car_park_was_searched_around_it() -> None:
+    chosen, dear = found_by("hotel", "Courtyard"), found_by("hotel", "Castle Hotel", fails=True)
+    [park] = found_by("parking", "P2 Car Park")
+    park["distance_from"] = "Courtyard"
+    text = "**Courtyard** it is.\n\nOver the budget:\n- Castle Hotel\n\nTo park:\n1. P2 Car Park"
+    assert order([park, *dear, *chosen], text) == ["Courtyard", "P2 Car Park", "Castle Hotel"]
+
+
 def test_a_choice_leads_also_where_its_list_is_of_what_another_search_found() -> None:
     """The one hotel within the budget stood behind three car parks, a teahouse behind museums."""
     hotel, parks = found_by("hotel", "Courtyard"), found_by("parking", "P1", "P2")

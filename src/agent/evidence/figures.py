@@ -83,7 +83,7 @@ _FIGURE = re.compile(
     |(?P<clock>\d{{1,2}}:\d{{2}}(?::\d\d)?(?!\d)(?:\ ?[AaPp]\.?\ ?[Mm]\b)?
         |\d{{1,2}}\ ?(?:点|[时時시](?![间間간代期候]))
             (?:[13]刻|半|整|钟|\ ?\d{{1,2}}\ ?[分분]?)?(?!\d)
-        |\d{{1,2}}\ ?[AaPp]\.?[Mm]\b)
+        |(?:0?\d|1[0-2])\ ?[AaPp]\.?[Mm]\b)
     |(?P<feet>\d{{1,2}})\ ?(?:ft|feet|foot|['′])\ ?(?P<inches>\d{{1,2}})\ ?(?:in(?:ches|ch)?\b|["″])
     |(?P<below>\d{{1,5}})分之(?P<over>\d+(?:\.\d+)?)
     |(?:(?P<prefix>{any_of(list(PREFIXES))})\ ?(?P<minus>[-−])?)?(?P<amount>{_AMOUNT})

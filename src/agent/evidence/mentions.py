@@ -108,9 +108,13 @@ def in_list_order(places: Sequence[Place], text: str) -> list[Place]:
             rank = (1, ranks[id][1], at, 1) if shares else (2, False, at, 0)
             ranks[beside] = min(rank, ranks.get(beside, rank))
     origins = {head["distance_from"] for head in heads} - {None}
+    searched = {word for head in heads for word in head["keywords"]}
     for id, at in mentioned(places, opening).items() if heads else ():
-        # What a list was searched around is no choice: "car parks by the restaurant".
-        if origins.isdisjoint((by_id[id]["name"], by_id[id].get("name_en"))):
+        place = by_id[id]
+        # What a list was searched around is no choice: "car parks by the restaurant". One of the
+        # hotels that are listed is, though a car park was searched around it.
+        is_origin = not origins.isdisjoint((place["name"], place.get("name_en")))
+        if not is_origin or not searched.isdisjoint(place["keywords"]):
             ranks.setdefault(id, (0, False, at, 0))
     return sorted(places, key=lambda place: ranks.get(place["id"], (3, False, 0, 0)))
 

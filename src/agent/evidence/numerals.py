@@ -69,7 +69,7 @@ _ORDINAL = rf"(?:(?:{_any(list(_TIES))})[\s-])?(?:{_any(list(_ORDINALS))})"
 _HAN_UNIT = _any([*(word for word in UNITS if word[0] > "\u3000"), *COUNTERS])
 _HALF_DAY = "凌晨|清晨|早晨|早上|上午|中午|下午|傍晚|晚上|晚间|夜里|深夜|半夜|[今明当]晚|[早晚]"
 _UNIT = _any([word for word in UNITS if word[0].isalpha() and word[0].isascii() and len(word) > 2])
-_HOUR = rf"(?:\d{{1,2}}|{_any(list(_ONES)[1:13])})"
+_HOUR = rf"(?:(?<!\d)(?:0?\d|1[0-2])(?!\d)|{_any(list(_ONES)[1:13])})"
 
 _HAN = re.compile(
     rf"""(?=[{_H1}十拾百千仟万半对\d])(?<![第统唯专单])(?:

@@ -44,6 +44,7 @@ from agent.search.hits import (
 from agent.search.http import SearchHttp
 from agent.search.rules import ANY, SearchRules
 from agent.texts import detect_language, say
+from agent.texts.languages import language_name
 
 REDIRECTS = "https://vertexaisearch.cloud.google.com/grounding-api-redirect/"
 MAX_LINKS = 12
@@ -160,7 +161,9 @@ class GoogleSearch:
         text = "unsupported" if answer.sources else ""
         gap = search_gap(task, self.name, "no_results", text=text)
         remark = not_found_remark(answer.text)
-        return Gap(**{**gap, "message": remark}) if remark else gap
+        # The two English words that the search is asked for are no words for every reader.
+        is_read = not remark.startswith("Not found:") or task.written_in == language_name("en")
+        return Gap(**{**gap, "message": remark}) if remark and is_read else gap
 
     async def ask(self, task: WebTask, *, meter: Meter) -> list[Grounded]:
         """Return one answer, or two where the first came without a search: models skip it."""
