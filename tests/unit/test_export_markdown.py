@@ -1,11 +1,18 @@
 """An answer as Markdown: what a reader of Markdown can follow, and what plain text shows."""
 
+import io
+
+import docx
 import pytest
 from markdown_it import MarkdownIt
+from pypdf import PdfReader
 
 from agent.cli.render import print_outcome
 from agent.evidence.types import Place
+from agent.export.html import html_page
 from agent.export.markdown import answer_markdown, markdown_document
+from agent.export.pdf import pdf_document
+from agent.export.word import word_document
 from tests.unit.export_samples import NOTICE, answer, place, source
 from tests.unit.test_cli_console import outcome
 
@@ -103,3 +110,34 @@ def test_a_pipe_gets_the_same_markdown(capsys: pytest.CaptureFixture[str]) -> No
     shown = capsys.readouterr().out
     assert shown.startswith(answer_markdown(told.finished()))
     assert "tanlu ask --thread T" in shown
+
+
+@pytest.mark.parametrize(
+    ("told", "left"),
+    [
+        (f"A[1]({PAGE})。B[1]({PAGE})。C[2]({LONG})。", "A。B[1]。C[2]。"),
+        (f"A [1]({PAGE}). B [1]({PAGE}). C [1]({PAGE}).", "A. B. C [1]."),
+        (f"A[1]({PAGE})[2]({LONG})。B[1]({PAGE})[2]({LONG})。", "A。B[1] [2]。"),
+        (f"A[1]({PAGE})[2]({LONG})。B[1]({PAGE})。", "A[1] [2]。B[1]。"),
+        (f"A[1]({PAGE})。\n\nB[1]({PAGE})。", "A[1]。\n\nB[1]。"),
+        (f"- A[1]({PAGE})\n- B[1]({PAGE})", "- A[1]\n- B[1]"),
+        (f"A[1]({PAGE})。B†。C[1]({PAGE})。", "A[1]。B†。C[1]。"),
+        (f"|x|y|\n|-|-|\n|A[1]({PAGE})|B[1]({PAGE})|", "|x|y|\n|-|-|\n|A[1]|B[1]|"),
+    ],
+)
+def test_a_citation_that_the_next_sentence_repeats_stands_once_in_files(
+    told: str, left: str
+) -> None:
+    given = answer(answer=told, sources=SOURCES, places=[], notice="")
+    text, _, _ = answer_markdown(given).partition("\n\n**来源")
+    assert text == left
+
+
+def test_every_file_has_a_repeated_citation_once() -> None:
+    told = f"A[1]({PAGE})。B[1]({PAGE})。"
+    given = answer(answer=told, places=[], sources=[source()], notice="")
+    assert html_page(given).count('class="cite"') == 1
+    paragraphs = docx.Document(io.BytesIO(word_document(given))).paragraphs
+    assert "A。B[1]。" in [each.text for each in paragraphs]
+    pages = PdfReader(io.BytesIO(pdf_document(given))).pages
+    assert "A。B[1]。" in "".join(pages[0].extract_text().split())

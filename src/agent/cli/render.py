@@ -26,7 +26,7 @@ from agent.export.finished import (
     statement_line,
     without_notice,
 )
-from agent.export.markdown import answer_markdown
+from agent.export.markdown import answer_markdown, answer_text
 from agent.export.place_cards import CARD, Card, PlaceCards, card_of
 from agent.export.svg_map import numbered_places
 from agent.texts import Language, count_noun, say
@@ -89,7 +89,7 @@ def _print_pretty(console: Console, outcome: RunResult, follow_up: str, notice: 
     console.print()
     finished = outcome.finished()
     answer, cards = printable(without_notice(outcome.answer, notice)), PlaceCards(finished)
-    text = _AnswerText(strip_references(answer), cards)
+    text = _AnswerText(printable(answer_text(replace(finished, notice=notice))), cards)
     console.print(text)
     if line := statement_line(finished):
         console.print(Text(line, style="dim"))

@@ -11,7 +11,7 @@ from importlib.resources import files
 from urllib.parse import urlsplit
 
 from agent.core.strings import cut_at_break
-from agent.evidence.references import site_of, strip_references
+from agent.evidence.references import site_of
 from agent.evidence.types import Place, Source
 from agent.export.finished import (
     PRINTED_QUOTES,
@@ -21,10 +21,8 @@ from agent.export.finished import (
     numbered_sources,
     statement_line,
     subtitle,
-    without_notice,
-    without_title,
 )
-from agent.export.markdown import answer_html, link_html, photo_html, ticks_html
+from agent.export.markdown import answer_html, answer_text, link_html, photo_html, ticks_html
 from agent.export.place_cards import PlaceCards, card_of
 from agent.export.svg_map import draw_map, drawn_pins, numbered_places, stops_of
 from agent.texts import Language, is_chinese, say
@@ -114,10 +112,8 @@ def _answer(answer: FinishedAnswer, cards: PlaceCards) -> str:
         for source in answer.sources
         if (number := source.get("number")) is not None
     }
-    text = without_title(without_notice(answer.answer, answer.notice), answer.question)
-    if answer.sources:
-        text = strip_references(text)
-    return f'<section class="answer">{answer_html(text, titles, cards, answer)}</section>'
+    html = answer_html(answer_text(answer), titles, cards, answer)
+    return f'<section class="answer">{html}</section>'
 
 
 def _checked(answer: FinishedAnswer) -> str:

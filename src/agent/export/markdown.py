@@ -12,7 +12,7 @@ from markdown_it.tree import SyntaxTreeNode
 
 from agent.core.processor import breathe
 from agent.evidence.markdown import link_url, open_url, without_urls
-from agent.evidence.references import references, strip_references
+from agent.evidence.references import CITATION, references, strip_references
 from agent.evidence.types import Place
 from agent.export.finished import (
     CheckedSentence,
@@ -36,6 +36,41 @@ from agent.texts import Language, say
 LINK_REL = "noopener nofollow ugc"
 _TOP_LEVEL = 3
 """Headings of the answer begin below those of the page."""
+
+
+def answer_text(answer: FinishedAnswer) -> str:
+    """Return an answer's Markdown without what a file tells elsewhere: notice, title, sources.
+
+    Citations that the next sentence of a paragraph repeats stand once, as on the page
+    (`answer/figures.js`).
+    """
+    text = without_title(without_notice(answer.answer, answer.notice), answer.question)
+    lines = (strip_references(text) if answer.sources else text).split("\n")
+    for token in answer_parser().parse("\n".join(lines)):
+        breathe()
+        if token.type == "inline" and token.map:
+            block = slice(*token.map)
+            lines[block] = _cited_once("\n".join(lines[block])).split("\n")
+    return "\n".join(lines)
+
+
+def _cited_once(block: str) -> str:
+    groups = [*_CITATIONS.finditer(block)]
+    begins = [0, *(group.end() for group in groups)]
+    once = block
+    for begin, one, other in reversed([*zip(begins, groups, groups[1:], strict=False)]):
+        # Words that nothing bears, and another cell, keep theirs.
+        is_apart = _APART.search(block[begin : other.end() + 1])
+        if not is_apart and CITATION.findall(one[0]) == CITATION.findall(other[0]):
+            before, after = once[: one.start()], once[one.end() :]
+            ends = not after[0].isalnum()
+            once = (before.rstrip(" ") if ends else before) + after
+    return once
+
+
+_CITED = r"\[\d{1,4}\]\([^()\s]{1,2000}\)"
+_CITATIONS = re.compile(rf"{_CITED}(?: ?{_CITED})*")
+_APART = re.compile("[†‡|]")
 
 
 def answer_html(
@@ -188,8 +223,7 @@ def answer_markdown(answer: FinishedAnswer) -> str:
     A place is told once: on its line in the text, else in the table.
     """
     language, cards = answer.language, PlaceCards(answer)
-    text = without_title(without_notice(answer.answer, answer.notice), answer.question)
-    parts = [_with_card_lines(strip_references(text) if answer.sources else text, cards)]
+    parts = [_with_card_lines(answer_text(answer), cards)]
     if line := statement_line(answer):
         parts.append(f"*{escape_markdown(line)}*")
     if answer.notice:

@@ -29,7 +29,7 @@ from agent.core.processor import breathe
 from agent.core.strings import one_line
 from agent.evidence.markdown import open_url
 from agent.evidence.outing.text import day_title, outing_section
-from agent.evidence.references import site_of, strip_references
+from agent.evidence.references import site_of
 from agent.evidence.types import Source
 from agent.export.finished import (
     FinishedAnswer,
@@ -41,10 +41,8 @@ from agent.export.finished import (
     numbered_sources,
     statement_line,
     subtitle,
-    without_notice,
-    without_title,
 )
-from agent.export.markdown import answer_parser, cell_text, is_note, place_table
+from agent.export.markdown import answer_parser, answer_text, cell_text, is_note, place_table
 from agent.export.outing import STOPS, PhoneCode, mark_stops, outing_of, stop_pins
 from agent.export.pdf_map import code_drawing, map_drawing
 from agent.export.pdf_text import (
@@ -95,12 +93,11 @@ def pdf_document(answer: FinishedAnswer) -> bytes:
     register_fonts()
     page = _Page(answer.language, {str(number) for number, _ in numbered_sources(answer)})
     title = printable_text(" ".join(answer.question.split()))
-    text = without_title(without_notice(answer.answer, answer.notice), answer.question)
     cards = PlaceCards(answer)
     parts = [
         *page.lines(title, size=_SIZES[1], after=4, bold=True),
         *page.lines(subtitle(answer), size=_SMALL, colour=_GREY),
-        *page.markdown(strip_references(text) if answer.sources else text, answer, cards),
+        *page.markdown(answer_text(answer), answer, cards),
         *page.lines(statement_line(answer), size=_SMALL, colour=_GREY),
         *page.lines(answer.notice, size=_SMALL, colour=_GREY),
         *_checked(answer, page),

@@ -26,7 +26,7 @@ from agent.core.patterns import Linear
 from agent.core.processor import breathe
 from agent.core.strings import one_line, valid_text
 from agent.evidence.markdown import open_url
-from agent.evidence.references import site_of, strip_references
+from agent.evidence.references import site_of
 from agent.evidence.types import Place, Source
 from agent.export.finished import (
     WIDE,
@@ -41,10 +41,8 @@ from agent.export.finished import (
     place_columns,
     statement_line,
     subtitle,
-    without_notice,
-    without_title,
 )
-from agent.export.markdown import answer_parser, cell_text, is_note
+from agent.export.markdown import answer_parser, answer_text, cell_text, is_note
 from agent.export.outing import STOPS, PhoneCode, mark_stops
 from agent.export.place_cards import CARD, Card, PlaceCards
 from agent.export.svg_map import Pin, drawn_pins, stops_of
@@ -80,10 +78,9 @@ def word_document(answer: FinishedAnswer) -> bytes:
     """Return the whole file. Word lays it out, with fonts that have the letters of all scripts."""
     writer = _Writer(answer)
     language = answer.language
-    text = without_title(without_notice(answer.answer, answer.notice), answer.question)
     writer.line(" ".join(answer.question.split()), style="Title")
     writer.line(subtitle(answer), style="Caption")
-    writer.markdown(strip_references(text) if answer.sources else text)
+    writer.markdown(answer_text(answer))
     writer.line(statement_line(answer), style="Caption")
     writer.line(answer.notice, style="Caption")
     if checked := checked_sentences(answer):
