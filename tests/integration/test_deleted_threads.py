@@ -132,5 +132,5 @@ def test_a_server_that_deletes_in_another_way_is_not_started(
         monkeypatch.setattr(server.Threads, "delete", staticmethod(nothing))
     if changed == "class":
         monkeypatch.delattr(server.Runs, "cancel")
-    with pytest.raises(ConfigurationError, match=r"^langgraph-runtime-inmem: version 0\.3"):
+    with pytest.raises(ConfigurationError, match=r"^langgraph-runtime-inmem: Version 0\.3"):
         thread_deletion.install(log, nothing)

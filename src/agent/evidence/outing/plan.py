@@ -411,10 +411,12 @@ class _Planner:
     def _frame(self) -> tuple[bool, int]:
         """Return whether an order has only meals and rests; then the bit of its last, if a rest.
 
-        It is the frame of a day: what else was found comes in between.
+        It is the frame of a day: what else was found comes in between. It is none where a place to
+        go was said and is lacking: a playground and a café are no wish for any six sights.
         """
         named = [pair for pair in zip(self.places, self._turns, strict=True) if pair[1]]
-        is_frame = bool(self._order) and all(is_break(p) or self._is_meal(p) for p, _ in named)
+        is_frame = bool(self._order) and all(map(meal_named, self._missing))
+        is_frame &= all(is_break(p) or self._is_meal(p) for p, _ in named)
         last = 1 << len(self._words) >> 1
         is_rest = all(is_break(place) for place, turns in named if turns & last)
         return is_frame, last if is_frame and is_rest else 0
