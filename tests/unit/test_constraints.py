@@ -496,11 +496,12 @@ def test_a_place_is_of_no_kind_that_was_searched(
     assert is_of_no_kind_searched(record(category=category, keywords=keywords)) is is_other
 
 
-def test_a_reader_is_told_no_guess_by_a_name_and_of_a_kind_only_that_it_is_another() -> None:
+def test_a_reader_is_told_what_rests_on_a_name_and_of_a_kind_only_that_it_is_another() -> None:
     demands = Constraints(kind="museum", suits=["children"], max_walk_m=800)
     (named,) = judged([record("儿童馆", category="展厅")], demands, "zh")
     assert len(named["verdicts"]) == 3
-    assert verdict_texts(named, "zh") == [say("constraints.max_walk_m.unknown", "zh", limit="800")]
+    walk = say("constraints.max_walk_m.unknown", "zh", limit="800")
+    assert sorted(verdict_texts(named, "zh")) == sorted([walk, "符合：适合孩子（据名称判断）"])
     (other,) = judged([record(category="火锅店")], Constraints(kind="museum"), "zh")
     assert verdict_texts(other, "zh") == ["不符合：不是博物馆（火锅店）"]
 

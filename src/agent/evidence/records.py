@@ -213,14 +213,14 @@ def verdict_texts(place: Place, language: Language) -> list[str]:
 def verdicts_told(place: Place) -> list[PlaceVerdict]:
     """Return the verdicts that a reader is told.
 
-    Of its kind only that it is another one; what a name alone suggests is no fact, and what no
-    field could tell is for the text to say.
+    Of its kind only that it is another one; what no field could tell is for the text to say. One
+    that rests on the name says so itself.
     """
     return [
         verdict
         for verdict in place.get("verdicts", [])
         if verdict["verdict"] == "violated"
-        or (verdict["constraint"] != "kind" and verdict["field"] not in ("name", ""))
+        or (verdict["constraint"] != "kind" and verdict["field"])
     ]
 
 

@@ -179,11 +179,11 @@ function more(place, sources, onSource, spoken) {
 
 /**
  * Lists whether the place meets what was asked for: of its kind only that it is another one, and nothing
- * that its name alone suggests or no field could tell.
+ * that no field could tell.
  * @param {Place} place
  */
 const wishes = (place) => (place.verdicts ?? []).filter(({ constraint, verdict, field }) =>
-  verdict === "violated" || (constraint !== "kind" && field && field !== "name"));
+  verdict === "violated" || (constraint !== "kind" && field));
 
 /** Tells the same, one line each, and by what. @param {Place} place @param {typeof ofPage} say */
 function verdicts(place, say) {
