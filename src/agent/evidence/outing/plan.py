@@ -76,6 +76,8 @@ The last two only for a number of stops: a long list is no wish to hurry.
 _WORTH, _WORTH_FIT, _WORTH_ASKED, _WORTH_WANTED, _WORTH_OPEN = 1000, 3500, 40_000, 200_000, 20
 """Of a visit: a meal that was asked for is worth more than all others together, and what is wanted
 more than both meals and these; known hours are worth two stars."""
+_LIKED = 500
+"""More than stars and metres make of a difference between two visits, as a rule."""
 _MOST_OF_A_KIND = 4
 """Restaurants, and places to rest, among those of which a day is made; for one turn of an order."""
 _RATING = 4
@@ -450,6 +452,7 @@ class _Planner:
             spares_ways=self._walks_little,
             late_meals=late_meals,
             closing=closing,
+            worth_bending=_WORTH_FIT - _WORTH - _LIKED,
         )
 
     def _leg(self, start: str, end: str) -> Leg:

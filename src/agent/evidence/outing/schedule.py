@@ -106,6 +106,8 @@ class Day:
     """Until when one goes on without a meal that may be late."""
     closing: int = 0
     """The turns behind which nothing comes that has none, a bit each."""
+    worth_bending: float = math.inf
+    """How much more a visit is worth in its turn than another for which usual hours are left."""
 
     @cached_property
     def alike(self) -> list[int]:
@@ -158,7 +160,8 @@ def best_plan(day: Day) -> list[Step]:
     Best is the highest sum of worths within the budget, then the fewest visits out of their turn,
     then the least time beside the usual hours and no break at either end of the day, then the
     earliest end, then the least time on the way. Nothing is beside its usual hours, or out of its
-    turn, where all turns are taken and all that is wanted is there without.
+    turn, where all turns are taken and all that is wanted is there without; but where a visit that
+    is worth far more in its turn comes in so.
     Who is out before a meal's time has that meal before its time is over.
     Raises ValueError for more than MOST_VISITS visits.
     """
@@ -176,7 +179,28 @@ def best_plan(day: Day) -> list[Step]:
         made, taken = {step.visit for step in steps}, {step.turn for step in steps}
         if steps and wanted <= made and turns <= taken:
             break
+    if further and _may_be_better(day, steps):
+        bent = _search(day, 0)
+        gain = _worth_in_turn(day, bent) - _worth_in_turn(day, steps)
+        return bent if gain >= day.worth_bending else steps
     return steps
+
+
+def _may_be_better(day: Day, steps: Sequence[Step]) -> bool:
+    """Return whether a visit that is not made is worth more than one that has its turn."""
+    made = {step.visit for step in steps}
+    others = [visit for at, visit in enumerate(day.visits) if at not in made]
+    taken = [day.visits[step.visit] for step in steps if step.visit is not None and step.turn >= 0]
+    return any(
+        other.turns & one.turns and other.worth - one.worth >= day.worth_bending
+        for one in taken
+        for other in others
+    )
+
+
+def _worth_in_turn(day: Day, steps: Sequence[Step]) -> int:
+    visits = (step.visit for step in steps if step.turn >= 0)
+    return sum(day.visits[at].worth for at in visits if at is not None)
 
 
 def _search(day: Day, most_late: int) -> list[Step]:
