@@ -67,3 +67,8 @@ def test_the_vendored_files_are_small_when_compressed() -> None:
     assert sum(len(gzip.compress((VENDOR / name).read_bytes())) for name in VERSIONS) < (
         COMPRESSED_BYTES
     )
+
+
+def test_the_page_s_own_scripts_stay_small() -> None:
+    """A fifth more than the 292,858 bytes of before sharing, uploads, memory and cards."""
+    assert sum(path.stat().st_size for path in (PAGE / "js").rglob("*.js")) <= 351_430
