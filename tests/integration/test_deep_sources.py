@@ -234,6 +234,17 @@ async def test_what_the_lead_has_thought_of_stands_in_the_draft_whatever_its_ran
     assert "餐馆B00207 | 10:00-21:00" in records
 
 
+async def test_of_a_report_the_places_that_it_names_are_cards_and_its_state_keeps_all() -> None:
+    """Two days with five stops came with 86 cards."""
+    report = "# 报告\n\n午饭去餐馆B002 [^a0-2]。"
+    llm = Researcher(deep_explore=asks_around, deep_report=lambda turn: ModelReply(text=report))
+    async with deep_laboratory(llm) as lab:
+        state = await with_maps(lab, Surroundings(), PLACE)
+    assert [(p["name"], p["number"]) for p in told(state)["places"]] == [("餐馆B002", 1)]
+    assert [p["name"] for p in state["places"]] == ["餐馆B002", "餐馆B000", "餐馆B001"]
+    assert len(state["previous"]["places"]) == 3
+
+
 async def test_a_research_that_only_asked_the_map_may_end() -> None:
     def rule(turn: ModelTurn) -> ModelReply:
         if "maps_around_search" in done_calls(turn):

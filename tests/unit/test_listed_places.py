@@ -8,9 +8,10 @@ from agent.assistants.common.listed_places import (
     found_lines,
     listed_places,
 )
+from agent.assistants.common.shown_records import places_as_shown
 from agent.evidence.geo import location_at
 from agent.evidence.mentions import mentioned, named_in
-from agent.evidence.types import Constraints, FoundPlaces, Location, MapTask, Place
+from agent.evidence.types import Constraints, FoundPlaces, Location, MapTask, Place, Route, Source
 from agent.mcp.new_records import new_place, new_route
 from agent.mcp.osm.prefetch import OsmPrefetch
 from agent.mcp.osm.records import PRESENTATION
@@ -26,6 +27,14 @@ def place(number: int, **more: object) -> Place:
 
 
 MANY = [place(number) for number in range(30)]
+
+
+APART = [place(n, source=f"a0-{n}", wgs84={"lng": 13 + n / 100, "lat": 52.5}) for n in range(30)]
+WAY = new_route(
+    id="way", mode="walking", url="https://example.org", distance_m=900, duration_s=700,
+    stops=[(name, Location(lng=lng, lat=52.5, crs="WGS-84"))
+           for name, lng in (("here", 13.0), ("there", 13.2700001), ("on", 13.29))],
+)  # fmt: skip
 
 
 def task(*found: FoundPlaces) -> MapTask:
@@ -47,20 +56,20 @@ def test_a_planned_stop_is_listed_whatever_its_rank() -> None:
 
 def test_what_ways_lead_to_and_thoughts_name_or_cite_is_listed_whatever_its_rank() -> None:
     """The writer saw nine walks, and of the cafés at their ends no hours."""
-    apart = [
-        place(n, source=f"a0-{n}", wgs84={"lng": 13 + n / 100, "lat": 52.5}) for n in range(30)
-    ]
-    ways = [
-        new_route(
-            id="way", mode="walking", url="https://example.org", distance_m=900, duration_s=700,
-            stops=[(name, Location(lng=lng, lat=52.5, crs="WGS-84"))
-                   for name, lng in (("here", 13.0), ("there", 13.2700001), ("on", 13.29))],
-        )
-    ]  # fmt: skip
-    chosen = chosen_places(apart, ways, ["(Sunday) Sammlung 22 before noon", "then [^a0-25]"])
+    chosen = chosen_places(APART, [WAY], ["(Sunday) Sammlung 22 before noon", "then [^a0-25]"])
     assert chosen == {f"osm:node/{number}" for number in (0, 22, 25, 27, 29)}
-    shown = [each["id"] for each in listed_places(apart, "", stops=chosen)]
+    shown = [each["id"] for each in listed_places(APART, "", stops=chosen)]
     assert shown == [f"osm:node/{number}" for number in (*range(16), 22, 25, 27, 29)]
+
+
+async def test_what_a_cited_way_leads_to_is_named_by_the_answer() -> None:
+    way = Route(**{**WAY, "source": "a1-0"})
+    source = Source(
+        id="a1-0", number=1, kind="place", title="", url="", provider="osm", quotes=[]
+    )  # fmt: skip
+    for used, named in (([source], ["a0-0", "a0-27", "a0-29"]), ([], [])):
+        places = await places_as_shown(APART, used, "900 m [1].", "zh", first=(), routes=[way])
+        assert [place["source"] for place in places if place["mentioned"]] == named
 
 
 def test_all_that_is_named_is_listed_also_where_it_is_much() -> None:

@@ -3,11 +3,12 @@
 import asyncio
 import itertools
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from math import inf
 from operator import itemgetter
 from typing import cast
 
+from agent.assistants.common.listed_places import chosen_places
 from agent.core.strings import letters_of
 from agent.evidence.days import days_named
 from agent.evidence.geo import metres_apart
@@ -58,13 +59,18 @@ async def places_as_shown(
     *,
     first: Sequence[str],
     known: Sequence[Place] = (),
+    routes: Sequence[Route] = (),
 ) -> list[Place]:
     """Return the places as the message carries them: in English pinyin, too.
 
-    The `known` have the English names of what these are far from.
+    The `known` have the English names of what these are far from. What one of the `routes` leads
+    to is named where the text cites that.
     """
     written = stop_numbers(first) or list_numbers(places, text)
-    in_order = with_pin_numbers(_with_mentions(places, used, text, first), written)
+    cited = {source["id"] for source in used}
+    ways = [route for route in routes if route["source"] in cited]
+    marked = _with_mentions(places, used, text, first, on_way=chosen_places(places, ways))
+    in_order = with_pin_numbers(marked, written)
     if not in_order or is_chinese(language):
         return in_order
     sounded = in_order
@@ -179,7 +185,11 @@ async def ways_of(
 
 
 def _with_mentions(
-    places: list[Place], used: list[Source], text: str, first: Sequence[str]
+    places: list[Place],
+    used: list[Source],
+    text: str,
+    first: Sequence[str],
+    on_way: Collection[str] = (),
 ) -> list[Place]:
     """Return the places with those marked that the answer names or cites: first, as it lists them.
 
@@ -197,7 +207,8 @@ def _with_mentions(
 
     def order(place: Place) -> tuple[bool, int, int, int]:
         id = place["id"]
-        is_mentioned, leads = id in named or id in cited, leading.get(id, len(leading))
+        is_mentioned = id in named or id in cited or id in on_way
+        leads = leading.get(id, len(leading))
         return not is_mentioned, leads, cited.get(id, last), named.get(id, 0)
 
     marked = [Place(**{**p, "mentioned": not order(p)[0]}) for p in sorted(places, key=order)]

@@ -48,7 +48,7 @@ from agent.evidence.records import (
     attribution,
 )
 from agent.evidence.references import references
-from agent.evidence.types import Anchor, Gap, Place, Source
+from agent.evidence.types import Anchor, Gap, Place, Route, Source
 from agent.export.geojson import feature_collection
 from agent.models.streaming import FinishedText
 from agent.state import Previous, replaced
@@ -132,7 +132,7 @@ async def write_message(
              turn["id"], draft.node, len(cited), len(draft.gaps), seconds)  # fmt: skip
     in_order = places_as_shown(
         draft.shown_places, cited, checked.text, draft.language, first=parts.order,
-        known=draft.known_places,
+        known=draft.known_places, routes=_ways_of_report(draft, parts),
     )  # fmt: skip
     places = await await_or_else("the places", in_order, lambda: draft.shown_places)
     used = partial(sources_as_shown, cited, places, draft.language, state.get("routes", []))
@@ -142,7 +142,7 @@ async def write_message(
     anchor = await await_or_else("the anchor", centre, lambda: None)
     metadata = {
         **or_else("the metadata", lambda: _metadata(draft, parts, checked, seconds), dict),
-        **await _records(draft, checked, places, anchor),
+        **await _records(draft, checked, _on_cards(places, parts), anchor),
     }
     remembered = remember(turn, draft.services, cited, places, draft.texts)
     await await_or_else("what is cited", remembered, lambda: None)
@@ -153,7 +153,20 @@ async def write_message(
     message = AIMessage(
         content=checked.text, id=streamed.id, name=draft.assistant, additional_kwargs=metadata
     )
-    return await _closing(draft, parts, checked, message)
+    return await _closing(draft, parts, checked, message, places)
+
+
+def _ways_of_report(draft: Draft, parts: MessageParts) -> Sequence[Route]:
+    return draft.state.get("routes", []) if parts.is_report else ()
+
+
+def _on_cards(places: list[Place], parts: MessageParts) -> list[Place]:
+    """Return the places that the message shows: of a report's those that it names, if any.
+
+    A report is read for its plan: what else was found on the way to it is left to the state.
+    """
+    named = [place for place in places if place.get("mentioned")] if parts.is_report else []
+    return named or places
 
 
 async def _streamed(draft: Draft, parts: MessageParts) -> tuple[BaseMessage, Checked]:
@@ -201,11 +214,14 @@ async def _records(
 
 
 async def _closing(
-    draft: Draft, parts: MessageParts, checked: Checked, message: AIMessage
+    draft: Draft,
+    parts: MessageParts,
+    checked: Checked,
+    message: AIMessage,
+    places: list[Place],
 ) -> Closing:
     state, question = draft.state, draft.turn["question"]
-    metadata, cited = message.additional_kwargs, checked.used
-    places, anchor = metadata["places"], metadata["anchor"]
+    cited, anchor = checked.used, message.additional_kwargs["anchor"]
 
     def features() -> dict[str, Any] | None:
         return feature_collection(places, anchor=anchor, query=question) if places else None
