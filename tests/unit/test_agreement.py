@@ -41,6 +41,25 @@ def test_what_cites_other_sources_is_another_thing_of_the_same_size() -> None:
     assert [one.name for one in behind] == ["3"]
 
 
+def test_a_name_that_stands_anywhere_in_the_new_words_is_not_gone() -> None:
+    """It began the sentence now, and was taken to have given way to a name beside it."""
+    text = "On Sunday the Cafe Engel is open. On Monday we go to Cafe Engel, too."
+    found, outcomes = statements(text, MARKED), [Outcome("own")] * 2
+
+    def left(words: str) -> list[str]:
+        return [one.name for one in left_behind([("1", words)], found, outcomes)]
+
+    assert left("Cafe Engel opens at ten, and Kaarna Sun at noon.") == []
+    assert left("On Sunday the Bistro Kaarna is open.") == ["2"]
+
+
+def test_a_name_that_begins_a_passage_is_borne_by_it() -> None:
+    found = statements("We advise Halden Works. The site Halden Works wins [^w0-0].", MARKED)
+    passage = Passage("1.1", "w0-0", "Halden Works has won.")
+    outcomes = [Outcome("own"), Outcome("supported", passages=(passage,))]
+    assert left_behind([("1", "We advise Brook Mere.")], found, outcomes) == []
+
+
 def test_a_line_on_a_statement_names_the_others_that_tell_its_figure() -> None:
     found = statements(TEXT, MARKED)
     assert told_elsewhere("40,000 € lacks the deposit: 41,000 €", ["2"], found) == ["1"]

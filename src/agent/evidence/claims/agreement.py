@@ -153,7 +153,7 @@ def _exchanged(name: str, text: str, statements: Iterable[Statement]) -> dict[Ha
         meaning: told
         for meaning, told in before.items()
         # A term of a sum (165 − 8 = 157 万元) has no unit.
-        if meaning not in after and not any(f.value in terms for f in figures(told))
+        if not (_is_told(meaning, new, after) or any(f.value in terms for f in figures(told)))
     }
     come = [_kind(meaning) for meaning in after if meaning not in before]
     is_one = come.count("name") == [*map(_kind, gone)].count("name") == 1
@@ -169,7 +169,12 @@ def _kind(meaning: Hashable) -> str:
 def _is_borne(meaning: Hashable, outcome: Outcome) -> bool:
     """Return whether the passages that a statement rests on have a figure or a name."""
     passages = outcome.passages if outcome.verdict == "supported" else ()
-    return any(meaning in _meanings(passage.text) for passage in passages)
+    return any(_is_told(meaning, one.text, _meanings(one.text)) for one in passages)
+
+
+def _is_told(meaning: Hashable, text: str, meanings: Collection[Hashable]) -> bool:
+    """Return whether a text has something, a name also where it begins a sentence."""
+    return meaning in meanings or (isinstance(meaning, str) and meaning in fold(text))
 
 
 def resting_on(edits: Sequence[tuple[str, str]], statements: Sequence[Statement]) -> list[str]:
