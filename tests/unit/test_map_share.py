@@ -73,6 +73,14 @@ def test_a_budget_that_is_nearly_spent_is_parted_evenly() -> None:
     assert shares(continue_to_research(given, Runtime(context=Configuration()))) == [1, 1]
 
 
+@pytest.mark.parametrize("spent", range(31))
+def test_what_branches_are_given_is_never_more_than_the_round_has(spent: int) -> None:
+    given = state("外滩", "豫园", "上海", spent=spent)
+    given["query_list"][2]["map"] = MapTask(intent="weather", place="上海")
+    sends = continue_to_research(given, Runtime(context=Configuration()))
+    assert sum(shares(sends)) <= 2 * (30 - spent) // 3
+
+
 def test_a_branch_knows_the_places_of_earlier_rounds_and_of_the_answer_before() -> None:
     shown = {"places": [{"id": "osm:node/2"}], "sources": []}
     later = {**state("王府井", done=1), "places": [{"id": "osm:node/1"}], "previous": shown}

@@ -56,7 +56,7 @@ def _sends(
     turn, spent = state["turn"], state.get("usage") or no_usage()
     first = len(state.get("queries", [])) - len(queries)
     tasks = [query["map"]["intent"] for query in queries if query["map"]]
-    share = _map_share(state, configuration, tasks)
+    shares = iter(_map_shares(state, configuration, tasks))
     known = [*state.get("places", []), *(state.get("previous") or NO_PREVIOUS)["places"]]
     maps: list[Send] = []
     sends: list[Send] = []
@@ -70,7 +70,7 @@ def _sends(
         if query["map"] and not own_only:
             task = AmapSearchState(
                 search_query=text, id=branch, task=query["map"], turn=turn, spent=spent,
-                map_calls=min(share, _FEW_CALLS.get(query["map"]["intent"], share)), known=known,
+                map_calls=next(shares), known=known,
             )  # fmt: skip
             maps.append(Send("amap_research", task))
     readable = state.get("readable")
@@ -87,10 +87,10 @@ _FEW_CALLS: Mapping[MapIntent, int] = {"weather": 4, "regeo": 4}
 """What a task of one answer takes at most, with a place that has to be looked for."""
 
 
-def _map_share(
+def _map_shares(
     state: OverallState, configuration: Configuration, tasks: Sequence[MapIntent]
-) -> int:
-    """Return the map calls of one search; each later round is to have half of what this one has.
+) -> list[int]:
+    """Return the map calls of each task; each later round is to have half of what this one has.
 
     What needs only a few leaves the rest of its share to the others.
     """
@@ -100,8 +100,10 @@ def _map_share(
         rounds = 1
     left = 2 * max(0, configuration.max_map_calls - spent) // (1 + max(1, rounds))
     even = left // max(1, len(tasks))
-    few = [min(even, _FEW_CALLS[each]) for each in tasks if each in _FEW_CALLS]
-    return (left - sum(few)) // max(1, len(tasks) - len(few))
+    few = {each: min(even, _FEW_CALLS[each]) for each in tasks if each in _FEW_CALLS}
+    others = sum(each not in few for each in tasks)
+    share = (left - sum(few.get(each, 0) for each in tasks)) // max(1, others)
+    return [few.get(each, share) for each in tasks]
 
 
 def goes_to_web(query: Query) -> bool:
