@@ -179,7 +179,7 @@ def best_plan(day: Day) -> list[Step]:
         made, taken = {step.visit for step in steps}, {step.turn for step in steps}
         if steps and wanted <= made and turns <= taken:
             break
-    if further and _may_be_better(day, steps):
+    if steps and each is usual and further and _may_be_better(day, steps):
         bent = _search(day, 0)
         gain = _worth_in_turn(day, bent) - _worth_in_turn(day, steps)
         return bent if gain >= day.worth_bending else steps
