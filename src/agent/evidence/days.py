@@ -90,9 +90,14 @@ def _nearest(told: tuple[int | None, int | None, int | None], now: date) -> list
     year, month, day = told
     if year is None:
         return days_without_year(month or 0, day or 0, now)[:1]
+    return [*filter(None, [real_day(year, month, day)])]
+
+
+def real_day(year: int, month: int | None, day: int | None) -> date | None:
+    """Return the day; None where no calendar has it, or a part of it is not told."""
     with suppress(ValueError):
-        return [date(year, month or 0, day or 0)]
-    return []
+        return date(year, month or 0, day or 0)
+    return None
 
 
 def weekdays_in(text: str) -> list[tuple[int, int, int]]:
@@ -123,10 +128,8 @@ def days_without_year(month: int, day: int, now: date) -> list[date]:
 
     None where no year has it.
     """
-    found = list[date]()
-    for year in (now.year - 1, now.year, now.year + 1):
-        with suppress(ValueError):
-            found.append(date(year, month, day))
+    years = (now.year - 1, now.year, now.year + 1)
+    found = [one for year in years if (one := real_day(year, month, day))]
     found.sort(key=lambda one: abs(one - now))
     is_far = bool(found) and abs(found[0] - now) > _FAR
     return found[: 1 + is_far]

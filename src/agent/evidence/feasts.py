@@ -16,18 +16,21 @@ _FEAST = "PH"
 _KEPT = 256
 
 
-def _countries(table: str) -> dict[str, str]:
+@lru_cache(1)
+def _countries() -> dict[str, str]:
     """Return the country of each zone of the time zone database, by two letters."""
+    table = files("tzdata.zoneinfo").joinpath("zone.tab").read_text("utf-8")
     rows = (line.split("\t") for line in table.splitlines() if not line.startswith("#"))
     return {name: code for code, _, name, *_ in rows}
 
 
-_COUNTRIES = _countries(files("tzdata.zoneinfo").joinpath("zone.tab").read_text("utf-8"))
+def _country(place: Place) -> str:
+    return _countries().get(place.get("zone", _HOME), "")
 
 
 def is_public_holiday(place: Place, day: date) -> bool:
     """Return whether a day is known to be one in the country that a place's clock tells."""
-    return _is_feast(_COUNTRIES.get(place.get("zone", _HOME), ""), day)
+    return _is_feast(_country(place), day)
 
 
 def shared_feast(places: Iterable[Place], day: str) -> bool:
@@ -58,9 +61,8 @@ def open_on_feast(place: Place, day: date, *, at: str | None, until: str | None)
     minute = minutes_of(until or at or "0:00") - bool(until)
     begins = midnight + timedelta(minutes=minute)
     ends = begins + timedelta(minutes=1 if at or until else DAY_MINUTES)
-    country = _COUNTRIES.get(place.get("zone", _HOME), "")
     try:
-        reader = opening_hours.OpeningHours(osm_rules(text), country=country)
+        reader = opening_hours.OpeningHours(osm_rules(text), country=_country(place))
         states = {state for _, _, state, _ in reader.intervals(begins, ends)}
     except Exception:  # noqa: BLE001 - the errors of its reader have no base of their own
         return "unknown"

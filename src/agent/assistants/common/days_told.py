@@ -1,13 +1,12 @@
 """Tell a model each day that texts name as the calendar has it: models seldom reckon right."""
 
 from collections.abc import Collection, Iterable
-from contextlib import suppress
 from datetime import date, timedelta
 from itertools import chain, pairwise
 
 from agent.core.processor import breathe, compute
 from agent.evidence.claims.formulas import working_days
-from agent.evidence.days import days_without_year
+from agent.evidence.days import days_without_year, real_day
 from agent.evidence.figures import figures
 from agent.evidence.records import with_weekday
 from agent.evidence.written import Date
@@ -56,10 +55,10 @@ async def told_days(turn: Turn, *of: Iterable[str]) -> str:
 
 def _with_years(named: Collection[Date]) -> set[Date]:
     """Return the days of one text, those without a year in that of a day beside them."""
-    known = [one for y, m, d in named if y and (one := _day_of(y, m, d or _MIDDLE))]
+    known = [one for y, m, d in named if y and (one := real_day(y, m, d or _MIDDLE))]
     found = set[Date]()
     for year, month, day in named:
-        around = (_day_of(one.year + by, month, day) for one in known for by in (-1, 0, 1))
+        around = (real_day(one.year + by, month, day) for one in known for by in (-1, 0, 1))
         near = {
             each.year
             for each in filter(None, around)
@@ -67,12 +66,6 @@ def _with_years(named: Collection[Date]) -> set[Date]:
         }
         found.add((near.pop() if not year and len(near) == 1 else year, month, day))
     return found
-
-
-def _day_of(year: int, month: int | None, day: int | None) -> date | None:
-    with suppress(ValueError):
-        return date(year, month, day) if month and day else None
-    return None
 
 
 def _days_of(told: Iterable[Date], now: date) -> tuple[set[date], dict[date, date]]:
@@ -85,7 +78,7 @@ def _days_of(told: Iterable[Date], now: date) -> tuple[set[date], dict[date, dat
             continue
         candidates = [] if year else days_without_year(month, day, now)
         if year:
-            candidates = [*filter(None, [_day_of(year, month, day)])]
+            candidates = [*filter(None, [real_day(year, month, day)])]
         days.update(candidates[:1])
         open_days.update(pairwise(candidates))
     return days, open_days

@@ -3,9 +3,7 @@
 import re
 from calendar import day_name
 from collections.abc import Container, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
-from datetime import date
 from itertools import product
 
 from agent.core.strings import letters_of, split_at
@@ -28,7 +26,7 @@ from agent.evidence.claims.sums import (
     worked_by,
     wrong_sums,
 )
-from agent.evidence.days import date_beside, days_without_year, weekdays_in
+from agent.evidence.days import date_beside, days_without_year, real_day, weekdays_in
 from agent.evidence.figures import Figure, distinct, figures, same
 from agent.evidence.language import fold
 
@@ -373,10 +371,8 @@ def _weekdays(figure: Figure, evidence: Evidence) -> list[int]:
     nearest to today, or two where that is far.
     """
     year, month, day = figure.date or (None, None, None)
-    now, found = evidence.day, list[date]()
-    for each in {year} if year else evidence.years.get((month, day), set[int]()):
-        with suppress(ValueError):
-            found.append(date(each or 0, month or 0, day or 0))
+    now, years = evidence.day, {year} if year else evidence.years.get((month, day), set[int]())
+    found = [one for each in years if (one := real_day(each, month, day))]
     if now and not year:
         found += days_without_year(month or 0, day or 0, now)
     return list(dict.fromkeys(each.isoweekday() for each in sorted(found)))
