@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import cached_property
 
 from agent.assistants.common.tool_results import rounded
 from agent.core.strings import split_at
@@ -51,11 +52,15 @@ class UsedSums:
                 shown.add(formula)
         return once
 
+    @cached_property
+    def _worked(self) -> set[Decimal]:
+        """Return what the text works out itself."""
+        return {figure.value for one in self.said for figure in right_results(one.plain)}
+
     def _as_told(self, line: str, mark: str) -> str:
         """Return a line as the text tells its figures; empty where it uses none of them."""
         results = right_results(line)
-        worked = {figure.value for one in self.said for figure in right_results(one.plain)}
-        if results and {figure.value for figure in results} <= worked:
+        if results and {figure.value for figure in results} <= self._worked:
             return ""
         behind = {f.text for part in split_at(line, "=＝≈")[1:] for f in figures(part)[:1]}
         shown = [f for f in figures(line) if not behind or f.text in behind]
