@@ -97,6 +97,14 @@ Names = Annotated[
 ]
 
 
+class NamesLanguage(BaseModel):
+    """What a plan says of the language of its answer."""
+
+    language: Names = Field(
+        "", description="Tag, with the script, of what the answer is to be written in."
+    )
+
+
 class SearchQueryList(BaseModel):
     """The question as it stands alone, and the queries for it; none where none are needed."""
 

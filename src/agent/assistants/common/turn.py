@@ -48,6 +48,7 @@ from agent.runs.workspace_store import Room, room_of_turn
 from agent.state import AgentInput, Gathered, Previous, Turn, replaced
 from agent.texts import Language, detect_language, prepare_language, say
 from agent.texts.languages import (
+    is_tag,
     language_name,
     language_of_answer,
     language_of_setting,
@@ -100,6 +101,18 @@ def in_language(turn: Turn, tag: str) -> Turn:
     read = Turn(**{**turn, "answer_language": language_name(tag)})
     read["language"] = language_of_setting(tag, turn["question"])
     read["reader"] = language_of_answer(tag, turn["question"])
+    return read
+
+
+async def in_read_language(turn: Turn, tag: str, configuration: Configuration) -> Turn:
+    """Return the turn with its answer in the language that a model has read it in.
+
+    As it was where a setting names one, or the model's word is no tag of these letters.
+    """
+    if configuration.answer_language != "auto" or not is_tag(tag, turn["question"]):
+        return turn
+    read = in_language(turn, tag)
+    await prepare_language(read["language"])
     return read
 
 

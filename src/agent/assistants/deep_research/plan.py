@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field, field_validator
 
 from agent.assistants.common.conversation import conversation
 from agent.assistants.common.document_tools import listed_documents
+from agent.assistants.common.forms import NamesLanguage
 from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.own_documents import (
     AsksForDocuments,
@@ -31,6 +32,7 @@ from agent.assistants.common.steering import dropped
 from agent.assistants.common.turn import (
     Share,
     context_limit,
+    in_read_language,
     meter_of,
     open_turn,
     own_limit,
@@ -101,6 +103,7 @@ async def begin(
         opened, configuration, services, meter, titles, person=person
     )
     opened["plan"] = with_topics([], planned.topics, configuration.max_topics)
+    opened["turn"] = await in_read_language(opened["turn"], planned.language, configuration)
     if planned.map is not None:
         opened["turn"] = Turn(**{**opened["turn"], "map_helps": planned.map})
     readable, opened["turn"], lacking = await documents_asked_for(
@@ -169,7 +172,7 @@ class TopicToPlan(BaseModel):
         return value if isinstance(value, str) else ""
 
 
-class TopicPlan(AsksForDocuments, UsesPreferences):
+class TopicPlan(NamesLanguage, AsksForDocuments, UsesPreferences):
     """The topics to look into, in their order."""
 
     topics: list[TopicToPlan] = Field(description="At least one, at most <limit>.")

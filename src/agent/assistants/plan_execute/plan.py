@@ -10,6 +10,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field, field_validator
 
 from agent.assistants.common.conversation import conversation
+from agent.assistants.common.forms import NamesLanguage
 from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.own_documents import (
     SHOWN_COLLECTIONS,
@@ -34,6 +35,7 @@ from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.steering import wish_lines
 from agent.assistants.common.turn import (
     context_limit,
+    in_read_language,
     open_meter,
     open_turn,
     refuse_without_thread,
@@ -122,7 +124,7 @@ def _as_list(value: object) -> list[object]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-class Plan(AsksForDocuments, UsesPreferences):
+class Plan(NamesLanguage, AsksForDocuments, UsesPreferences):
     """The tasks that together answer the question."""
 
     tasks: list[PlannedTask] = Field(description="The tasks.")
@@ -264,6 +266,7 @@ async def plan(
     prompt = with_preferences(_prompt(turn, configuration, values), person)
     request = _PlanRequest(turn, configuration, services, meter, prompt)
     tasks, note = await request.tasks()
+    turn = await in_read_language(turn, request.language, configuration)
     turn = preferring(turn, request.preferred, person)
     asks = held_inside(state, request.own_documents)
     only = configuration.sources == "own" or asks == "only"
@@ -359,6 +362,8 @@ class _PlanRequest:
     """What the plan says of the user's own documents."""
     preferred: str = ""
     """What it says that it used of what the person prefers."""
+    language: str = ""
+    """The tag of the answer's language, in its word."""
 
     async def tasks(self) -> tuple[list[Task], str]:
         """Return the tasks, and why they are not as the model planned them."""
@@ -423,7 +428,7 @@ class _PlanRequest:
         )
         assert reply.parsed is not None
         configuration = self.configuration
-        self.preferred = reply.parsed.preferred
+        self.preferred, self.language = reply.parsed.preferred, reply.parsed.language
         self.own_documents = reply.parsed.asks(self.turn["question"], str(prompt[-1].text))
         plan = checked(reply.parsed, configuration.plan_mode, configuration.max_tasks)
         # A plan of hundreds of tasks need not be read again.

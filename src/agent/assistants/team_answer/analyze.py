@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 
 from agent.assistants.common.conversation import conversation
 from agent.assistants.common.differences import differences_among
+from agent.assistants.common.forms import NamesLanguage
 from agent.assistants.common.gaps import ask_or_gap
 from agent.assistants.common.own_documents import (
     SEARCH_DOCUMENTS,
@@ -27,7 +28,7 @@ from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.toolbox import CODE, MAX_PROGRAM
 from agent.assistants.common.turn import (
     context_limit,
-    in_language,
+    in_read_language,
     meter_of,
     open_meter,
     open_turn,
@@ -56,7 +57,6 @@ from agent.evidence.types import Gap
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import task_prompt
 from agent.state import Turn, replaced
-from agent.texts.languages import is_tag
 
 MAX_REQUIREMENT = 2000
 """Characters of a format requirement."""
@@ -72,11 +72,10 @@ class PlannedLook(BaseModel):
     text: str = Field("", description="The query, or the program of run_code.")
 
 
-class Analyzed(AsksForDocuments, UsesPreferences):
+class Analyzed(NamesLanguage, AsksForDocuments, UsesPreferences):
     """The question, read before anybody searches."""
 
     asked: str = Field(description="The question in one sentence that stands alone.")
-    language: str = Field("", description="The tag of its language, with the script.")
     format_requirement: str = Field("", description="The form the answer must have, or empty.")
     needs_map: bool = Field(False, description="Asks for places, distances, routes or weather.")
     steps: list[str] = Field(
@@ -158,8 +157,7 @@ async def analyze(
     asks = analyzed.asks(turn["question"], discussion) if analyzed else ""
     if analyzed:
         analysis = analysis_of(analyzed, turn["question"], requirement)
-        if configuration.answer_language == "auto" and is_tag(analyzed.language, turn["question"]):
-            turn = in_language(turn, analyzed.language)
+        turn = await in_read_language(turn, analyzed.language, configuration)
         turn = preferring(turn, analyzed.preferred, person)
     readable, turn, lacking = await documents_asked_for(
         state, configuration, services, runtime, turn=turn, readable=readable, asks=asks

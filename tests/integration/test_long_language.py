@@ -1,0 +1,61 @@
+"""The long assistants answer in the language that a model has read the question in."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.sample.model.request import ModelReply, ModelTurn
+from agent.texts import say
+from tests.integration.test_person_long import LABS, remembering
+from tests.support.lab import answer_of
+
+HEADS = dict.fromkeys(LABS, "answer.sources") | {"team_answer": "team_answer.answer.tried"}
+GERMAN = "Wie teuer ist ein Akku für die Garage, und was ist besser?"
+
+
+def naming(rule: Any, language: object) -> Any:
+    """A planner's rule, whose reply names a language."""
+
+    def named(turn: ModelTurn) -> ModelReply:
+        reply = rule(turn)
+        return replace(reply, json={**reply.json, "language": language})
+
+    return named
+
+
+async def asked(assistant: str, folder: Path, language: object, **context: Any) -> dict[str, Any]:
+    _, llm, plans, _ = LABS[assistant]
+    async with remembering(assistant, folder, {"on": False}, "") as lab:
+        llm.rules[plans] = naming(llm.rules[plans], language)
+        state: dict[str, Any] = await lab.ask(GERMAN, **context)
+    return state
+
+
+@pytest.mark.parametrize("assistant", LABS)
+async def test_the_plans_word_for_the_language_decides_and_not_the_letters(
+    assistant: str, tmp_path: Path
+) -> None:
+    state = await asked(assistant, tmp_path, "de")
+    assert state["turn"]["answer_language"] == "German (de)"
+    assert say(HEADS[assistant], "de") in answer_of(state).text
+    assert say(HEADS[assistant], "en") not in answer_of(state).text
+
+
+@pytest.mark.parametrize("assistant", LABS)
+@pytest.mark.parametrize("told", [None, [], "zh", "German, I think"])
+async def test_a_word_that_is_no_tag_of_these_letters_decides_nothing(
+    assistant: str, told: object, tmp_path: Path
+) -> None:
+    state = await asked(assistant, tmp_path, told)
+    assert GERMAN in state["turn"]["answer_language"]
+    assert say(HEADS[assistant], "en") in answer_of(state).text
+
+
+@pytest.mark.parametrize("assistant", LABS)
+async def test_a_language_that_is_set_is_kept_whatever_the_plan_says(
+    assistant: str, tmp_path: Path
+) -> None:
+    state = await asked(assistant, tmp_path, "de", answer_language="fr")
+    assert say(HEADS[assistant], "fr") in answer_of(state).text
