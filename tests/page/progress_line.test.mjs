@@ -32,6 +32,21 @@ describe("an event's line", () => {
   });
 });
 
+describe("a text that counts", () => {
+  for (const [n, words] of [[0, "0 files"], [1, "1 file"], ["1", "1 file"], [2, "2 files"], ["1,001", "1,001 files"]]) {
+    it(`has the form beside ${JSON.stringify(n)}, whatever its key`, () => {
+      assert.equal(text("page.documents.files", "en", { n }), words);
+    });
+  }
+
+  it("agrees with each of its numbers, and leaves forms whose number is not there", () => {
+    const told = (n, total) => text("export.compared.supported", "en", { n, total });
+    assert.equal(told(1, 1), "1 of 1 statement is in the sources");
+    assert.equal(told(0, 2), "0 of 2 statements are in the sources");
+    assert.equal(text("page.documents.files", "en", {}), "{n} {n|file|files}");
+  });
+});
+
 describe("steps", () => {
   it("turn what was begun into what came of it, in the order of their beginnings", () => {
     const steps = folded(

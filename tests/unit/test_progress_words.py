@@ -1,7 +1,7 @@
 """A run's progress in plain words, for the terminal and MCP."""
 
 from agent.core.progress import event
-from agent.texts import event_line, say
+from agent.texts import event_line
 from tests.support.rows import by_examples
 
 
@@ -19,12 +19,3 @@ def test_enough_was_found_is_said_only_where_a_model_said_so() -> None:
     assert event_line(enough, "en") == "Enough found"
     assert event_line(short, "en") == "Still missing: the ticket price of 2026"
     assert event_line(short, "zh") == "还缺 the ticket price of 2026"
-
-
-def test_one_of_a_kind_is_not_told_in_the_plural() -> None:
-    one, two = (event("reading", "n", text="tea", count=count) for count in (1, 2))
-    assert event_line(one, "en") == "Reading 1 page: tea"
-    assert event_line(two, "en") == "Reading 2 pages: tea"
-    assert event_line(event("tasks", "n", text="tea", count=1), "en") == say(
-        "progress.events.tasks_one", "en", text="tea"
-    )

@@ -289,7 +289,7 @@ def test_a_plan_says_what_the_map_searches_in_words_that_its_reader_has(
 
 @pytest.mark.parametrize(
     ("low", "high", "words"),
-    [(1, 20, "about a minute"), (61, 119, "about 2 minutes"), (30, 400, "1 to 7 minutes")],
+    [(1, 20, "about 1 minute"), (61, 119, "about 2 minutes"), (30, 400, "1 to 7 minutes")],
 )
 def test_a_plan_tells_how_long_it_takes(low: float, high: float, words: str) -> None:
     counts = Estimate(**ESTIMATE, seconds=TimeRange(low=low, high=high))

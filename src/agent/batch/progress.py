@@ -24,7 +24,7 @@ from agent.batch.answers import Row, RowStatus
 from agent.batch.runner import BatchCounts, Progress
 from agent.batch.scoring import Summary, Tally
 from agent.core.redaction import scrub
-from agent.texts import count_noun
+from agent.texts import counted
 
 _LONGEST = 160
 _STATUSES: tuple[RowStatus, ...] = ("answered", "no_answer", "failed", "skipped", "paused")
@@ -54,7 +54,7 @@ class LineProgress:
 
     def begin(self, counts: BatchCounts) -> None:
         already = f", {counts.before} already done" if counts.before else ""
-        self.notice(f"{count_noun(counts.total, 'question')}{already}")
+        self.notice(f"{counted('questions', counts.total, 'en')}{already}")
 
     def row_done(self, row: Row, counts: BatchCounts) -> None:
         self.notice(f"[{counts.before + counts.rows_done}/{counts.total}] {_row_line(row)}")
@@ -110,7 +110,7 @@ class BarProgress:
         self.bar.reset(self._task, total=counts.total - counts.before)
         self.bar.update(self._task, description=_state(counts))
         if counts.before:
-            self.notice(f"{count_noun(counts.total, 'question')}, {counts.before} already done")
+            self.notice(f"{counted('questions', counts.total, 'en')}, {counts.before} already done")
 
     def row_done(self, row: Row, counts: BatchCounts) -> None:
         self.bar.update(self._task, completed=counts.rows_done, description=_state(counts))

@@ -41,7 +41,7 @@ from agent.cli.request import (
 from agent.configuration import Configuration
 from agent.core.errors import AgentError, ConfigurationError, InputError, StoreFailed
 from agent.settings import read_settings
-from agent.texts import say
+from agent.texts import counted, say
 
 
 @dataclass(frozen=True)
@@ -250,7 +250,8 @@ def _report_damage(file: RowFile, progress: Progress) -> None:
     if file.was_repaired:
         progress.notice("the file of answers ended within a line, as after a crash; it is mended")
     if file.broken:
-        progress.notice(f"{file.broken} lines of the file of answers are no rows and are left out")
+        lines = counted("lines", file.broken, "en")
+        progress.notice(f"left out of the file of answers: {lines} that hold no row")
 
 
 def _worker(plan: BatchPlan) -> AbstractAsyncContextManager[Worker]:

@@ -95,7 +95,9 @@ def report_bad_lines(lines: "Sequence[BadLine]", file: str = "") -> None:
     for bad in lines[:_LINES_SHOWN]:
         fail(f"{name}Line {bad.line} is left out: {bad.problem}")
     if (more := len(lines) - _LINES_SHOWN) > 0:
-        fail(f"{name}{more} more lines are left out")
+        from agent.texts import counted
+
+        fail(f"{name}Left out besides: {counted('lines', more, 'en')}")
 
 
 def is_utf8(stream: TextIO) -> bool:

@@ -20,7 +20,7 @@ from agent.configuration import MODEL_FIELDS, Configuration, configure
 from agent.core.errors import AgentError, ConfigurationError
 from agent.core.shared_limits import SharedLimits
 from agent.settings import Settings, read_settings
-from agent.texts import Language, say
+from agent.texts import Language, counted, say
 
 log = logging.getLogger(__name__)
 State = Literal["ok", "missing", "broken", "off"]
@@ -521,7 +521,8 @@ async def _postgres(url: SecretStr) -> list[Check]:
     ]
     if leases:
         running, waiting, expired = leases
-        detail = f"{running} runs under way, {waiting} waiting, {expired} of a server that is gone"
+        detail = f"{counted('runs', running, 'en')} under way, {waiting} waiting"
+        detail += f", {expired} of a server that is gone"
         checks.append(_part("leases", detail, "servers" if expired else ""))
     return checks
 
@@ -531,11 +532,11 @@ async def _runs(url: SecretStr) -> list[Check]:
 
     async with aclosing(RunLog(url)) as run_log:
         pending = await run_log.pending()
-    detail = f"{pending.open} open, by {pending.processes} processes"
+    detail = f"{pending.open} open, by {counted('processes', pending.processes, 'en')}"
     if not pending.orphaned:
         return [_part("runs", detail)]
-    minutes = (time.time() - pending.oldest) / 60
-    detail = f"{detail}; {pending.orphaned} of processes that are gone, for {minutes:.0f} minutes"
+    minutes = counted("minutes", round((time.time() - pending.oldest) / 60), "en")
+    detail = f"{detail}; {pending.orphaned} of processes that are gone, for {minutes}"
     return [_part("runs", detail, "servers")]
 
 

@@ -40,7 +40,7 @@ from agent.knowledge.ingest import (
 from agent.knowledge.sqlite import check_collection_names
 from agent.sample.services.pages import sample_documents
 from agent.settings import read_settings
-from agent.texts import count_noun
+from agent.texts import counted
 
 _LONGEST = 160
 _WORDS = {"same": "the same", "left_out": "left out"}
@@ -52,7 +52,7 @@ def result_line(result: FileResult) -> str:
     reason = result.reason or result.note
     line = f"{word} {result.path}" + (f": {reason}" if reason else "")
     if result.outcome == "read":
-        line += f" ({count_noun(result.chunks, 'passage')})"
+        line += f" ({counted('passages', result.chunks, 'en')})"
     return one_line(printable(line), longest=_LONGEST)
 
 
@@ -60,7 +60,7 @@ class LineListener(IngestListener):
     """Print a line for each file but the unchanged ones, for pipes and logs."""
 
     def begin(self, total: int) -> None:
-        self.notice(f"{total} files")
+        self.notice(counted("files", total, "en"))
 
     def file_done(self, result: FileResult, report: Report) -> None:
         if result.outcome != "unchanged":
@@ -203,9 +203,12 @@ def _show(report: Report, *, as_json: bool) -> None:
         if report.counts[outcome]
     )
     speed = report.done / report.seconds if report.seconds else 0
-    print(f"{count_noun(report.total, 'file')}: {counts or 'nothing to do'}")  # noqa: T201
+    print(f"{counted('files', report.total, 'en')}: {counts or 'nothing to do'}")  # noqa: T201
     made = ", ".join(
-        [count_noun(report.documents, "document"), count_noun(report.chunks, "passage")]
+        [
+            counted("documents", report.documents, "en"),
+            counted("passages", report.chunks, "en"),
+        ]
     )
     print(f"{made}, {report.seconds:.1f} s ({speed:.1f} files/s)")  # noqa: T201
     noted = [result for result in report.of("read") if result.note]

@@ -29,7 +29,7 @@ from agent.export.finished import (
 from agent.export.markdown import answer_markdown, answer_text
 from agent.export.place_cards import CARD, Card, PlaceCards, card_of
 from agent.export.svg_map import numbered_places
-from agent.texts import Language, count_noun, say
+from agent.texts import Language, say
 
 MOST_PLACES = 15
 _SHORT_URL = 100
@@ -56,20 +56,15 @@ def usage_line(outcome: RunResult) -> str:
     line = say(
         "terminal.used",
         language,
-        model_calls=_count(language, usage["model_calls"], "model call"),
+        model_calls=usage["model_calls"],
         tokens_in=f"{usage['input_tokens']:,}",
         tokens_out=f"{usage['output_tokens']:,}",
-        searches=_count(language, usage["searches"], "search", "searches"),
-        map_calls=_count(language, usage["map_calls"], "map call"),
+        searches=usage["searches"],
+        map_calls=usage["map_calls"],
         seconds=f"{usage['seconds']:.1f}",
     )
     price = usage["cost_usd"] or None
     return line if price is None else line + say("terminal.cost", language, cost=f"{price:.4f}")
-
-
-def _count(language: Language, count: int, one: str, many: str = "") -> str:
-    """Return the number, in English with its noun in the right number."""
-    return str(count) if language != "en" else count_noun(count, one, many)
 
 
 def follow_up_line(command: str, language: Language) -> str:
@@ -257,7 +252,7 @@ def changes_text(changes: AnswerChanges, at: str, language: Language) -> str:
         *(say("changes.new_row", language, text=text) for text in changes["new"]),
         *(say("changes.gone_row", language, text=text) for text in changes["gone"]),
     ]
-    key = "same" if rows else "nothing_one" if changes["same"] == 1 else "nothing"
+    key = "same" if rows else "nothing"
     closing = say(f"changes.{key}", language, n=changes["same"])
     heading = say("changes.title", language, day=f"{at[:16].replace('T', ' ')} UTC")
     listed = "\n".join(f"- {row}" for row in rows)

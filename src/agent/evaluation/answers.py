@@ -13,6 +13,7 @@ from agent.batch.questions import BENCHMARKS, BadLine, Question, Rubric, id_of
 from agent.core.errors import InputError
 from agent.core.outside import parse_json
 from agent.core.strings import valid_text
+from agent.texts import counted
 
 _ID = ("id", "task_id", "question_id")
 _QUESTION = ("question", "prompt", "problem", "query")
@@ -159,7 +160,8 @@ def _of_one(path: Path, answers: list[FileAnswer], config: str | None) -> list[F
     """Return the answers under one configuration; raise InputError where it is not clear which."""
     there = Counter(answer.config for answer in answers)
     if config is None and len(there) > 1:
-        names = ", ".join(f"#{name} ({count} rows)" for name, count in there.items())
+        told = {name: counted("rows", count, "en") for name, count in there.items()}
+        names = ", ".join(f"#{name} ({rows})" for name, rows in told.items())
         problem = f"holds {len(there)} configurations in {path}: {names}; name one behind the file"
         raise InputError("ANSWERS", problem)
     if config is not None and config not in there:

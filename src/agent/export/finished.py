@@ -89,8 +89,7 @@ def statement_line(answer: FinishedAnswer) -> str:
     parts = [say(f"export.statements.{kind}", language, n=n) for kind, n in counts.items() if n > 0]
     if not any(n for kind, n in counts.items() if kind != "own"):
         return ""
-    key = "one" if claims["total"] == 1 else "total"
-    return say(f"export.statements.{key}", language, n=claims["total"], parts=" · ".join(parts))
+    return say("export.statements.total", language, n=claims["total"], parts=" · ".join(parts))
 
 
 _COMPARED = ("computed", "revised", "contradicted", "marked", "unchecked", "late")

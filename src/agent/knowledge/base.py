@@ -30,7 +30,7 @@ from agent.knowledge.sqlite import FILE_NAME, SqliteKnowledgeStore
 from agent.knowledge.types import Collected, KnowledgeHit, KnownDocument, Scope
 from agent.reading.parts import CannotRead
 from agent.settings import Settings
-from agent.texts import count_noun
+from agent.texts import counted
 
 log = logging.getLogger(__name__)
 PAPER = b"\0paper:"
@@ -143,9 +143,8 @@ class KnowledgeBase:
         tools = await self._tools()
         collections = await tools.store.collections()
         documents = sum(collection["documents"] for collection in collections)
-        message = (
-            f"{count_noun(documents, 'document')} in {count_noun(len(collections), 'collection')}"
-        )
+        held = counted("collections", len(collections), "en")
+        message = f"{counted('documents', documents, 'en')} in {held}"
         store = {"provider": tools.store.name, "configured": True, "works": True}
         reports = [{**store, "message": message}]
         if tools.mineru:

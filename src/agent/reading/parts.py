@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from agent.texts import Language, has_text, say
+from agent.texts import Language, say
 
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 """How files of Office before 2007 begin, and those of today that have a password."""
@@ -28,10 +28,8 @@ def note_text(notes: Iterable[Note], language: Language) -> str:
 
 
 def _said(note: Note, language: Language) -> str:
-    key = f"reading.notes.{note['key']}"
-    is_one = note.get("n") == 1 and has_text(f"{key}_one")
     values = {name: value for name, value in note.items() if name != "key"}
-    return say(f"{key}_one" if is_one else key, language, **values)
+    return say(f"reading.notes.{note['key']}", language, **values)
 
 
 @dataclass(frozen=True)

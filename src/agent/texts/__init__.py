@@ -39,7 +39,8 @@ _URL = re.compile(r"https?://[!-~]+")
 _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _KANA = re.compile(r"[\u3040-\u30ff\u31f0-\u31ff]")
 _WORD = re.compile(r"[A-Za-zÀ-ɏ]+")
-_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_PLACEHOLDER = re.compile(r"\{(\w+)(?:\|([^{}]*))?\}")
+_FEW = (2, 3, 4)
 _HAN_PER_WORD = 1.5
 _KANA_SHARE = 0.25
 
@@ -75,14 +76,37 @@ def reads_han(language: Language) -> bool:
     return is_chinese(language) or language == "ja"
 
 
-def fill(text: str, values: Mapping[str, str]) -> str:
-    """Return the text with its `{name}`s replaced; other braces and those in values stay."""
-    return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text)
+def fill(text: str, values: Mapping[str, str], language: str) -> str:
+    """Return the text with its values; other braces and those in values stay.
+
+    `{n}` is replaced by the value, `{n|file|files}` by the form of a noun or verb that the
+    language has beside that number. Russian has three: of 1, of 2 to 4, of 5 and more.
+    """
+
+    def value(match: re.Match[str]) -> str:
+        name, forms = match[1], match[2]
+        if name not in values:
+            return match[0]
+        return values[name] if forms is None else _form(forms.split("|"), values[name], language)
+
+    return _PLACEHOLDER.sub(value, text)
 
 
-def count_noun(count: int, one: str, many: str = "") -> str:
-    """Return an English noun with its number: `1 search`, `2 searches`; `many` defaults to an s."""
-    return f"{count} {one if count == 1 else many or one + 's'}"
+def _form(forms: list[str], value: str, language: str) -> str:
+    """Return the form beside a value; the last is that of large and of broken numbers."""
+    digits = value.replace(",", "")
+    if not digits.isascii() or not digits.isdecimal():
+        return forms[-1]
+    return forms[min(_index(int(digits), language), len(forms) - 1)]
+
+
+def _index(count: int, language: str) -> int:
+    if language == "ru":
+        last = count % 10 if count % 100 // 10 != 1 else 0
+        return 0 if last == 1 else 1 if last in _FEW else 2
+    if language == "fr":
+        return int(count > 1)
+    return int(count != 1)
 
 
 LANGUAGES: tuple[Language, ...] = ("zh", "en")
@@ -94,9 +118,20 @@ OF_ANSWERS: tuple[Language, ...] = ("ar", "de", "es", "fr", "ja", "ko", "ru")
 def say(key: str, language: Language, /, **values: object) -> str:
     """Return the text of a dotted key, such as `gaps.web`, with the values in its {placeholders}.
 
-    Raise KeyError where there is no such key.
+    What it counts stands in the number of its count. Raise KeyError where there is no such key.
     """
-    return fill(_texts_in(language)[key], {name: str(value) for name, value in values.items()})
+    texts = {name: str(value) for name, value in values.items()}
+    return fill(_texts_in(language)[key], texts, _spoken(key, language))
+
+
+def counted(what: str, count: int, language: Language) -> str:
+    """Return a noun of `[counted]` with its number: `1 file`, `2 files`."""
+    return say(f"counted.{what}", language, n=count)
+
+
+def _spoken(key: str, language: Language) -> Language:
+    """Return the language that a text is in: English where the reader's own lacks it."""
+    return "en" if language in _OWN and key not in _OWN[language] else language
 
 
 def has_text(key: str) -> bool:
@@ -131,8 +166,9 @@ def _texts(tables: Mapping[str, Any], begin: str = "") -> Iterator[tuple[str, st
             yield f"{begin}{name}", value
 
 
+_OWN = {language: _load(language) for language in OF_ANSWERS}
 _TEXTS = {language: _load(language) for language in LANGUAGES}
-_TEXTS.update({language: {**_TEXTS["en"], **_load(language)} for language in OF_ANSWERS})
+_TEXTS.update({language: {**_TEXTS["en"], **own} for language, own in _OWN.items()})
 
 
 def _texts_in(language: Language) -> Mapping[str, str]:
@@ -309,8 +345,6 @@ def event_line(event: Mapping[str, Any], language: Language) -> str:
         return one_line(text)
     if kind == "reflection" and not event.get("count"):
         kind = "short" if text else "enough"
-    if event.get("count") == 1 and has_text(f"progress.events.{kind}_one"):
-        kind += "_one"
     if not has_text(f"progress.events.{kind}"):
         return ""
     if kind == "map_call":

@@ -11,6 +11,7 @@ from agent.evidence.figures import figures
 from agent.evidence.records import with_weekday
 from agent.evidence.written import Date
 from agent.state import Turn
+from agent.texts import counted
 
 _MIDDLE, _BESIDE = 15, timedelta(days=92)
 """The day of a month that is named without one; how far a day is from one that tells its year."""
@@ -90,7 +91,7 @@ def _told(day: date, now: date) -> str:
     words = with_weekday(day.isoformat(), "en")
     if day == now:
         return words
-    length = f"{count} day{'s' * (count > 1)}"
+    length = counted("days", count, "en")
     if day < now:
         return f"{words} (past, {length} ago)"
     return f"{words} (in {length}, {working} of them Mon–Fri)"

@@ -227,5 +227,5 @@ def estimate_words(counts: Estimate, language: Language) -> str:
 
 def _minutes(seconds: TimeRange, language: Language) -> str:
     low, high = (max(1, math.ceil(seconds[end] / 60)) for end in ("low", "high"))
-    key = "minute" if high == 1 else "minutes_about" if low == high else "minutes"
+    key = "minutes_about" if low == high else "minutes"
     return say(f"review.{key}", language, low=low, high=high)

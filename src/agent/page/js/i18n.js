@@ -18,17 +18,21 @@ export function direction(words) {
 }
 
 /**
- * Returns a text with each `{name}` replaced by the value of that name; of one it may have another (`_one`).
+ * Returns a text with each `{name}` replaced by the value of that name, `{name|one|more}` by the form
+ * beside it.
  * @param {string} key
  * @param {Spoken} spoken a language of the page, or an answer's own words; what they lack is English
  * @param {Record<string, unknown>} values
  */
 export function text(key, spoken, values = {}) {
-  const replaced = (/** @type {string} */ whole, /** @type {string} */ name) =>
-    (Object.hasOwn(values, name) ? String(values[name]) : whole);
+  /** @param {string} whole @param {string} name @param {string} [one] @param {string} [more] */
+  function replaced(whole, name, one, more) {
+    if (!Object.hasOwn(values, name)) return whole;
+    const value = String(values[name]);
+    return (value === "1" ? one : more) ?? value;
+  }
   const texts = typeof spoken === "string" ? TEXTS[spoken] : spoken;
-  const isOne = (values.n === 1 || values.n === "1") && Object.hasOwn(texts, `${key}_one`);
-  return (texts[isOne ? `${key}_one` : key] ?? TEXTS.en[key]).replace(/\{(\w+)\}/g, replaced);
+  return (texts[key] ?? TEXTS.en[key]).replace(/\{(\w+)(?:\|([^{}|]*)\|([^{}|]*))?\}/g, replaced);
 }
 
 /** Says whether there is such a text. @param {string} key */

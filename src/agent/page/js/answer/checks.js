@@ -80,7 +80,7 @@ export class ChecksView {
   /** @param {[string, number][]} counts @param {number} total */
   #fill(counts, total) {
     const parts = counts.flatMap(([kind, n], index) => [index > 0 && "\u00a0· ", this.#part(kind, n)]);
-    const [before, after] = words(total === 1 ? "one" : "total", { n: total, parts: "\0" }).split("\0");
+    const [before, after] = words("total", { n: total, parts: "\0" }).split("\0");
     const bar = el("span", { class: "checks-bar", "aria-hidden": "true" },
       ...counts.map(([kind, n]) => segment(kind, n)));
     fill(this.node, bar, el("p", {}, before, ...parts, after));

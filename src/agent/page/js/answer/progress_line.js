@@ -46,8 +46,7 @@ export function oneLine(text, longest) {
 function keyOf(event) {
   const ending = event.text ? "short" : "enough";
   const most = event.type === "reflection" && !event.count ? ending : event.type;
-  const key = `progress.events.${most}`;
-  return event.count === 1 && hasText(`${key}_one`) ? `${key}_one` : key;
+  return `progress.events.${most}`;
 }
 
 /** @param {string} text */
