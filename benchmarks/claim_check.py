@@ -11,9 +11,8 @@ the first token comes before any of it.
 
 Then texts of 12, 24 and 72 statements stream at 80 tokens a second, beside a judge who takes 1.5
 seconds and 10 ms a token of its reply; every sixth statement fails. Told are the seconds from the
-last word to the last ruling, and from there to the last new wording, which was judged in its turn:
-the judge's own, or where it has none that of a reviser who is as fast, which takes two calls. The
-clock goes `--pace` times as fast; so the CPU weighs as much more.
+last word to the last ruling, and from there to the last of the judge's wordings. The clock goes
+`--pace` times as fast; so the CPU weighs as much more.
 """
 
 import argparse
@@ -32,7 +31,6 @@ from agent.assistants.common.claims import ClaimCheck
 from agent.core.strings import estimated_tokens
 from agent.evidence.claims.judging import Ruling, passages_block, statements_block
 from agent.evidence.claims.passages import Evidence, Record
-from agent.evidence.claims.rewording import Failing, used_block
 from agent.evidence.claims.statements import Statement, finished_notation
 from agent.evidence.types import Place, Source
 from agent.texts import Language
@@ -152,8 +150,6 @@ class SlowJudge:
     """Reply as late as a judge would who writes the same; every sixth statement fails."""
 
     pace: float
-    revises: bool = False
-    """Whether it leaves wordings to the reviser."""
     ruled: float = 0.0
     """When the last statement of the text was ruled on."""
 
@@ -170,13 +166,6 @@ class SlowJudge:
             self.ruled = time.monotonic()
         return rulings
 
-    async def revise(self, failing: Sequence[Failing], evidence: Evidence) -> dict[str, str]:
-        """Say what fails without the words at fault."""
-        used_block(failing, evidence)
-        words = {one.name: mended(one.plain, outcome.spans[0]) for one, outcome in failing}
-        await self.write({"wordings": [{"id": id, "text": text} for id, text in words.items()]})
-        return words
-
     async def write(self, reply: dict[str, Any]) -> None:
         """Take the time that it takes to write a reply."""
         text = json.dumps(reply, ensure_ascii=False, separators=(",", ":"))
@@ -188,8 +177,7 @@ class SlowJudge:
             return Ruling(id=one.name, v="s", p=names)
         bad = next((words for words in map(_words_of, _UNTRUE.values()) if words in one.plain), "")
         bad = bad or one.plain[-8:].rstrip("。.")
-        fix = "" if self.revises else mended(one.plain, bad)
-        return Ruling(id=one.name, v="p", p=names, bad=[bad], fix=fix)
+        return Ruling(id=one.name, v="p", p=names, bad=[bad], fix=mended(one.plain, bad))
 
 
 _MENDED = "~"
@@ -229,18 +217,16 @@ def paragraphs(language: Language, count: int) -> tuple[str, dict[str, Source], 
     return "\n\n".join(blocks), sources, {name: Record(pages[name]) for name in names}
 
 
-async def waiting(
-    language: Language, count: int, pace: float, *, revises: bool = False
-) -> tuple[float, float]:
+async def waiting(language: Language, count: int, pace: float) -> tuple[float, float]:
     """Return the seconds from a text's end to the last ruling, and from there to all wordings."""
     text, sources, records = paragraphs(language, count)
     used = list(sources.values())
-    judge = SlowJudge(pace, revises)
+    judge = SlowJudge(pace)
 
     async def read() -> Evidence:
         return Evidence(records, question=text[:40], today="2026-11-23")
 
-    check = ClaimCheck(asyncio.ensure_future(read()), used, sources, language, judge, judge.revise)
+    check = ClaimCheck(asyncio.ensure_future(read()), used, sources, language, judge)
     size = max(1, len(text) * _PIECE // estimated_tokens(text))
     for at in range(0, len(text), size):
         check.feed(text[at : at + size])
@@ -257,11 +243,9 @@ def waits(language: Language, count: int, pace: float) -> list[Line]:
     """Return how long the reader of a text of so many statements waits for the judge."""
     row = f"{language}, {count} statements"
     ruled, reworded = asyncio.run(waiting(language, count, pace))
-    _, revised = asyncio.run(waiting(language, count, pace, revises=True))
     return [
         Line(row, "last ruling after the text, s", ruled, _RULED, digits=1),
         Line(row, "judge's wordings after that, s", reworded, _REWORDED, digits=1),
-        Line(row, "reviser's wordings after it, s", revised, digits=1),
     ]
 
 
@@ -287,7 +271,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         show(lines[-1:])
     for language, count in product(LANGUAGES, _COUNTS):
         lines += waits(language, count, options.pace)
-        show(lines[-3:])
+        show(lines[-2:])
     return 1 if any(line.holds is False for line in lines) else 0
 
 

@@ -184,45 +184,6 @@ async def test_lines_of_the_review_that_no_edit_settles_are_asked_for_once_more(
     }  # fmt: skip
 
 
-async def test_what_an_edit_changes_and_another_place_still_tells_is_asked_for_once_more() -> None:
-    draft = f"# 报告\n\n{RIGHT}[^t0-0]。总价48000美元。\n\n## 结论\n\n按48,000美元签约。"
-
-    def own(turn: ModelTurn) -> ModelReply:
-        names = [line.split()[0] for line in lines(turn.user, "statements")]
-        return ModelReply(json={"rulings": [{"r": f"{name} o"} for name in names]})
-
-    def mends(turn: ModelTurn) -> ModelReply:
-        said = "按52000美元签约。" if block(turn.user, "edits_so_far") else "总价52000美元。"
-        name = "3" if block(turn.user, "edits_so_far") else "2"
-        return ModelReply(json={"edits": [{"id": name, "text": said}]})
-
-    async with lab_of(draft, claim_check=own, revise=mends) as lab:
-        state = await lab.ask(ZH)
-        _, second = lab.llm.asked(PHASE)
-    [line] = block(second.user, "review").splitlines()
-    assert line.startswith(
-        "a1 3 tells 48,000美元, as 2 did" if "48,000美元, as" in line else "a1 3 tells 48000美元"
-    )
-    text = str(answer_of(state).text)
-    assert "48" not in text.split("##")[1].split("签约")[0]
-    assert told(state)["checks"]["revision"]["open"] == 0
-
-
-async def test_a_place_that_still_disagrees_with_an_edit_is_judged_again() -> None:
-    draft = f"# 报告\n\n{RIGHT}[^t0-0]。总价48000美元。\n\n## 结论\n\n按48000美元签约。"
-
-    def own(turn: ModelTurn) -> ModelReply:
-        names = [line.split()[0] for line in lines(turn.user, "statements")]
-        return ModelReply(json={"rulings": [{"r": f"{name} o"} for name in names]})
-
-    once = edits(("2", "总价52000美元。"))
-    async with lab_of(draft, claim_check=own, revise=once) as lab:
-        state = await lab.ask(ZH)
-        asked = [line for line in judged(lab) if "按48000美元签约" in line]
-    assert len(asked) == 2
-    assert told(state)["checks"]["revision"]["open"] == 1
-
-
 async def test_a_revision_without_edits_leaves_the_draft_as_it_is() -> None:
     async with lab_of(f"# 报告\n\n{RIGHT}[^t0-0]。", revise=edits()) as lab:
         state = await lab.ask(ZH)
@@ -260,19 +221,16 @@ async def test_what_still_fails_after_the_revision_is_marked() -> None:
     assert "999美元†" in str(answer_of(state).text)
 
 
-@pytest.mark.parametrize("leans", [True, False])
-async def test_only_a_statement_that_refers_back_to_a_change_is_judged_again(leans: bool) -> None:
-    behind = f"{'这' if leans else '同一次'}试验中电池用了很长的时间，温度没有超过规定范围"
-    draft = f"# 报告\n\n{RIGHT}[^t0-0]。{WRONG}[^t0-1]。{behind}，各方对此都没有异议[^t0-0]。"
-    async with lab_of(draft, revise=edits(("2", ""))) as lab:
-        state = await lab.ask(ZH)
-        asked = [line for line in judged(lab) if "试验中" in line]
-    assert len(asked) == 1 + leans
-    assert asked[-1].endswith(f"(In: 报告 / {RIGHT}。)") is leans
-    assert "999" not in str(answer_of(state).text)
-    assert say("answer.left_out", "zh", what="") not in str(answer_of(state).text), (
-        "half a sentence"
-    )
+async def test_a_statement_behind_a_change_in_its_paragraph_is_judged_again() -> None:
+    behind = "同一次试验中电池用了很长的时间，温度没有超过规定范围，各方对此都没有异议[^t0-0]。"
+    for apart in ("", "\n\n"):
+        draft = f"# 报告\n\n{RIGHT}[^t0-0]。{WRONG}[^t0-1]。{apart}{behind}"
+        async with lab_of(draft, revise=edits(("2", ""))) as lab:
+            state = await lab.ask(ZH)
+            asked = [line for line in judged(lab) if "试验中" in line]
+        assert len(asked) == 2 - bool(apart)
+        assert "999" not in str(answer_of(state).text)
+        assert say("answer.left_out", "zh", what="") not in str(answer_of(state).text)
 
 
 async def test_an_id_that_is_no_source_goes_to_the_reviser_and_one_not_shown_is_none() -> None:

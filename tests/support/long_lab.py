@@ -51,7 +51,7 @@ def says_json(**fields: Any) -> Rule:
     return lambda turn: ModelReply(json=fields)
 
 
-no_verdicts, no_wordings = says_json(rulings=[]), says_json(wordings=[])
+no_verdicts = says_json(rulings=[])
 no_edits = says_json(edits=[], inserts=[])
 
 
@@ -61,7 +61,6 @@ class ModelByTask:
     def __init__(self, **rules: Rule) -> None:
         self.rules: dict[str, Rule] = {
             "claim_check": no_verdicts,
-            "claim_revise": no_wordings,
             "review": says_json(parts=[], findings=[]),
             "revise": no_edits,
             "own_differences": says_json(differences=[]),

@@ -149,10 +149,6 @@ class PlayedModel:
         if task == "claim_check":
             self.judge_tokens += tokens_of(turn)
             return self._rulings(turn)
-        if task == "claim_revise":
-            # The players of these conversations had the judge word what fails.
-            self.judge_tokens += tokens_of(turn)
-            return ModelReply(json={"wordings": []})
         if task == REVIEW:
             return ModelReply(json={"parts": [], "findings": []})
         if task == PHASE:

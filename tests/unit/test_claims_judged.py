@@ -1,21 +1,18 @@
 """The check of an answer while it streams: judged in batches, late or failing judges, wordings."""
 
 import asyncio
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import cast
 
 import pytest
 
 from agent.assistants.common.claims import Checked, ClaimCheck, unchecked
-from agent.assistants.common.judge import Ask, Judge, Revise, Reviser
+from agent.assistants.common.judge import Ask, Judge
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, BudgetExceeded
 from agent.evidence.claims.judging import Ruling, passages_block
-from agent.evidence.claims.outcomes import Outcome
-from agent.evidence.claims.passages import Evidence, Passage, Record
-from agent.evidence.claims.rewording import Failing, Rewording, sound_wordings
-from agent.evidence.claims.statements import LINKED, MARKED, Statement, statements
+from agent.evidence.claims.passages import Evidence, Record
+from agent.evidence.claims.statements import MARKED, Statement
 from agent.evidence.types import Place, Source
 from agent.models.client import ModelClient
 from agent.texts import Language, say
@@ -31,7 +28,6 @@ KNOWN = Evidence({"w0-0": Record(["故宫门票 60 元，周一闭馆。"])}, qu
 async def checked(
     body: str,
     judge: Ask | None,
-    reviser: Revise | None = None,
     *,
     seconds: float = 5,
     beside: bool = True,
@@ -42,9 +38,7 @@ async def checked(
 ) -> Checked:
     """Return what comes of a text that streams piece by piece."""
     evidence = asyncio.ensure_future(known(rests_on))
-    check = ClaimCheck(
-        evidence, [], SOURCES, language, judge, reviser, beside, seconds, tells=tells
-    )
+    check = ClaimCheck(evidence, [], SOURCES, language, judge, beside, seconds, tells=tells)
     check.used[:] = SOURCES.values()
     for at in range(0, len(body), 7):
         check.feed(body[at : at + 7])
@@ -165,16 +159,6 @@ async def test_a_text_is_mended_once_however_often_it_is_read_as_its_check_has_l
     assert check.mended()[-1].text.endswith("好。")
 
 
-async def test_a_wording_that_the_judge_does_not_bear_out_leaves_the_sign() -> None:
-    wrong: dict[str, object] = {
-        "v": "p", "p": ["1.1"], "bad": ["有免费轮椅"], "fix": "故宫周一闭馆 [1]。",
-    }  # fmt: skip
-    done = await checked(f"故宫门票60元，有免费轮椅[1]({URL})。", Reader(轮椅=wrong))
-    assert f"有免费轮椅†[1]({URL})。" in done.text
-    assert say("answer.no_source_says", "zh", mark="†") in done.text
-    assert (done.counts["marked"], done.missing) == (1, 1)
-
-
 async def test_a_statement_that_stands_nowhere_leaves_the_line_that_says_more() -> None:
     gone: dict[str, object] = {"v": "n", "fix": "-"}
     text = f"故宫门票60元[1]({URL})。有免费轮椅。"
@@ -218,23 +202,6 @@ async def test_what_is_accused_of_words_that_the_judge_was_not_shown_is_judged_a
     assert (len(asked), done.counts["supported"], done.missing) == (2, 1, 0)
 
 
-class Writer:
-    """Say statements anew by a table of words, as far as code lets its wordings pass."""
-
-    def __init__(self, **wordings: str) -> None:
-        self.wordings, self.asked = wordings, list[str]()
-
-    async def __call__(self, failing: Sequence[Failing], evidence: Evidence) -> Mapping[str, str]:
-        self.asked += [one.plain for one, _ in failing]
-        said = [
-            Rewording(id=one.name, text=text)
-            for one, _ in failing
-            for words, text in self.wordings.items()
-            if words in one.plain
-        ]
-        return sound_wordings(said, failing, evidence)
-
-
 BAD: dict[str, object] = {"v": "p", "p": ["1.1"], "bad": ["有免费轮椅"]}
 """A ruling that has no wording."""
 TEXT = f"故宫门票60元，有免费轮椅[1]({URL})。"
@@ -256,111 +223,6 @@ async def test_a_text_that_cites_nothing_gets_sources_unless_it_says_below_that_
         done = check.finished(f"故宫门票60元。\n\n{quoted}".rstrip(), {})
         assert done.text.startswith(shown)
         assert done.counts["supported"] == 1
-
-
-async def test_what_the_judge_has_no_words_for_goes_back_once_to_a_writer() -> None:
-    reader = Reader(轮椅=BAD, 门票60元=SUPPORTED)
-    writer = Writer(轮椅="故宫门票60元 [1]。")
-    done = await checked(TEXT, reader, writer)
-    assert writer.asked == ["故宫门票60元，有免费轮椅。"]
-    assert done.text.startswith(f"故宫门票60元[1]({URL})。")
-    assert (done.counts["revised"], done.counts["marked"]) == (1, 0)
-
-
-async def test_words_of_the_judge_s_own_need_no_writer() -> None:
-    reader = Reader(轮椅={**BAD, "fix": "故宫门票60元 [1]。"}, 门票60元=SUPPORTED)
-    writer = Writer(轮椅="-")
-    assert (await checked(TEXT, reader, writer)).counts["revised"] == 1
-    assert not writer.asked
-
-
-async def test_a_careless_writer_who_invents_leaves_the_sign() -> None:
-    figure = Writer(轮椅="故宫门票60元，押金200元 [1]。")
-    name = Writer(轮椅="故宫门票60元，轮椅由“同心社”提供 [1]。")
-    words = Writer(轮椅="故宫门票60元，轮椅在东门领取 [1]。")
-    again = {"v": "p", "p": ["1.1"], "bad": ["轮椅在东门领取"]}
-    for writer in (figure, name, words):
-        reader = Reader(东门=again, 轮椅=BAD, 门票60元=SUPPORTED)
-        done = await checked(TEXT, reader, writer)
-        assert done.text.startswith(f"故宫门票60元，有免费轮椅†[1]({URL})。")
-        assert (done.counts["revised"], done.counts["marked"]) == (0, 1)
-
-
-async def test_a_writer_who_returns_nothing_leaves_the_sign() -> None:
-    for writer in (Writer(), Writer(轮椅=""), Writer(轮椅="故宫门票60元，有免费轮椅 [1]。")):
-        done = await checked(TEXT, Reader(轮椅=BAD), writer)
-        assert "有免费轮椅†" in done.text
-
-
-async def test_a_writer_may_leave_out_a_sentence_but_not_all_of_a_line() -> None:
-    reader = Reader(轮椅=BAD, 门票60元=SUPPORTED)
-    done = await checked(f"门票60元[1]({URL})。有免费轮椅[1]({URL})。", reader, Writer(轮椅="-"))
-    assert done.text.startswith(f"门票60元[1]({URL})。\n\n")
-    done = await checked(f"有免费轮椅[1]({URL})。", reader, Writer(轮椅="-"))
-    assert "有免费轮椅†" in done.text
-
-
-async def test_a_writer_who_is_late_leaves_the_sign() -> None:
-    async def late(failing: Sequence[Failing], evidence: Evidence) -> Mapping[str, str]:
-        await asyncio.Event().wait()
-        return {}
-
-    done = await checked(TEXT, Reader(轮椅=BAD), late, seconds=0.01)
-    assert "有免费轮椅†" in done.text
-
-
-async def test_nobody_is_asked_for_words_once_the_reader_has_waited_long_enough() -> None:
-    reader, writer = Reader(轮椅=BAD), Writer(轮椅="故宫门票60元 [1]。")
-
-    async def slow(batch: Sequence[Statement], evidence: Evidence) -> list[Ruling]:
-        waited = asyncio.Event()
-        asyncio.get_running_loop().call_later(0.3, waited.set)
-        await waited.wait()
-        return await reader(batch, evidence)
-
-    done = await checked(TEXT, slow, writer, seconds=0.25)
-    assert not writer.asked
-    assert "有免费轮椅†" in done.text
-
-
-async def test_a_sentence_that_leans_on_a_changed_one_is_judged_again_behind_it() -> None:
-    seen = list[str]()
-    reader = Reader(轮椅={**BAD, "fix": "故宫周一闭馆 [1]。"}, 周一=SUPPORTED)
-
-    async def judge(batch: Sequence[Statement], evidence: Evidence) -> list[Ruling]:
-        rulings = await reader(batch, evidence)
-        for one in batch:
-            if "随时可借" in one.plain:
-                seen.append(one.context)
-                row = BAD | {"bad": ["随时可借"]} if "周一" in one.context else SUPPORTED
-                rulings.append(Ruling.model_validate({"id": one.name, **row}))
-        return rulings
-
-    done = await checked(f"## 票\n\n{TEXT}它随时可借[1]({URL})。", judge)
-    assert seen == ["票 / 故宫门票60元，有免费轮椅。", "票 / 故宫周一闭馆。"]
-    assert f"故宫周一闭馆[1]({URL})。它随时可借†[1]({URL})。" in done.text
-    assert (done.counts["revised"], done.counts["marked"]) == (1, 1)
-
-
-async def test_who_judges_a_new_wording_sees_what_the_first_ruling_named() -> None:
-    room = "第{}间房有一扇窗和一扇通往花园的门，夏天很凉快，冬天也不冷，朝南的一面可以看到河。"
-    rooms = "\n".join(room.format(n) for n in range(60))
-    evidence = Evidence({"w0-0": Record([f"{rooms}\n{'It is closed on Mondays. ' * 11}\n{rooms}"])})
-    named = next(p.name for p in evidence.passages if "Mondays" in p.text)
-    seen = list[bool]()
-
-    accused: dict[str, object] = {"v": "p", "p": [named], "bad": ["花园"]}
-    fix = "房间朝南的一面可以看到河，夏天很凉快 [1]。"
-
-    async def judge(batch: Sequence[Statement], evidence: Evidence) -> list[Ruling]:
-        is_first = "花园" in batch[0].plain
-        if not is_first:
-            seen.append("Mondays" in passages_block(batch, evidence))
-        row: dict[str, object] = {**accused, "fix": fix} if is_first else {"v": "s", "p": [named]}
-        return [Ruling.model_validate({"id": one.name, **row}) for one in batch]
-
-    await checked(f"房子朝南有花园[1]({URL})。", judge, rests_on=evidence)
-    assert seen == [True]
 
 
 PRICED = Evidence({
@@ -436,26 +298,6 @@ async def without_budget(
 ) -> list[Ruling] | AgentError:
     models = cast(ModelClient, Spent())
     return await Judge(models, "m", cast(Meter, None), MARKED)(batch, evidence)
-
-
-class Watched(Evidence):
-    """Evidence that notes in which threads its passages are looked through."""
-
-    def best(self, statement: Statement, budget: int) -> list[Passage]:
-        THREADS.add(threading.get_ident())
-        return super().best(statement, budget)
-
-
-THREADS = set[int]()
-
-
-async def test_passages_are_chosen_for_a_writer_where_they_hold_up_nobody_else() -> None:
-    evidence = Watched({"w0-0": Record(["故宫门票 60 元，周一闭馆。"])}, question="故宫")
-    [one] = statements(f"故宫门票80元[1]({URL})。", LINKED)
-    reviser = Reviser(cast(ModelClient, Spent()), "m", cast(Meter, None), LINKED)
-    assert not await reviser([(one, Outcome("missing"))], evidence)
-    assert THREADS
-    assert threading.get_ident() not in THREADS
 
 
 class Spent:

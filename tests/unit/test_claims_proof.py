@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 from evals.claims.__main__ import always_right, load, nobody, outcomes
 
-from agent.evidence.claims.corrected import corrected, counts, rows, without_unknown
+from agent.evidence.claims.corrected import corrected, counts, rows
 from agent.evidence.claims.formulas import value_of
 from agent.evidence.claims.judging import (
     Ruling,
@@ -330,21 +330,6 @@ def test_a_line_of_which_nothing_is_left_goes_and_the_numbers_below_count_down(
     count = len(statements(text, MARKED))
     told = [GONE if at in gone else Outcome("own") for at in range(count)]
     assert as_it_stands(text, told) == shown
-
-
-def test_an_item_or_a_row_that_nothing_knows_and_of_which_nothing_stands_goes() -> None:
-    """郵政博物館も無料です† stayed, with a sign on an invented museum."""
-    known = evidence(a0_0="中国国家博物馆 | museum | free | ★4.8")
-    text = "- **中国国家博物館**：無料。\n- **郵政博物館**：無料です。\n"
-    table = "|馆|票|\n|-|-|\n|中国国家博物馆|8元|\n|中国儿童艺术剧院|80元|\n"
-    for whole in (text, table):
-        found = statements(whole, MARKED)
-        told = [Outcome("missing", (one.plain,)) for one in found]
-        left = without_unknown(whole, found, told, known)
-        assert [one.revised for one in left] == [None, ""]
-    alone = statements(text.splitlines(keepends=True)[1], MARKED)
-    told = [Outcome("missing", (alone[0].plain,))]
-    assert without_unknown(text.splitlines(keepends=True)[1], alone, told, known) == told
 
 
 @pytest.mark.parametrize(

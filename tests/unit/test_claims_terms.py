@@ -36,15 +36,6 @@ def test_the_result_of_a_sum_that_is_shown_later_is_known_in_the_summary() -> No
     assert [one.verdict for one in found] == ["computed", "computed"]
 
 
-def test_a_sum_of_another_part_of_the_text_is_known_where_a_part_is_proved_alone() -> None:
-    text = "A pair is 2 × 76 = 152, in all 153.2.\n\nOur sum: 152 + 1.2 = 153.2 [^w0-0]."
-    known = evidence(w0_0="One for 76, training 1.2.")
-    every = statements(text, MARKED)
-    ruled = {0: Ruling(v="c", p=["1.1"], calc="2*76")}
-    assert proved(every[:1], ruled, known)[0].verdict == "missing"
-    assert proved(every[:1], ruled, known, among=every)[0].verdict == "computed"
-
-
 def test_a_number_with_groups_behind_the_first_word_is_no_name() -> None:
     known = evidence(w0_0="5,280 and 2,400 bottles are out.")
     _, outcome = judge("With 7,860 bottles out it is large.", known, v="c", calc="5280+2400")

@@ -6,12 +6,12 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import islice, pairwise
 from operator import itemgetter
 from typing import Any
 
 from agent.assistants.common.check_limits import Cause, Judged, ended, unchecked_note
-from agent.assistants.common.judge import Ask, Revise
+from agent.assistants.common.judge import Ask
 from agent.core.concurrency import begin_beside
 from agent.core.errors import AgentError, BudgetExceeded
 from agent.core.processor import compute
@@ -20,7 +20,6 @@ from agent.evidence.claims.corrected import (
     CONTRADICTED,
     MARK,
     Part,
-    can_be_left_out,
     corrected,
     counts,
     left_out_for_want,
@@ -29,21 +28,13 @@ from agent.evidence.claims.corrected import (
     signs,
     with_known_figures,
     with_quotes,
-    without_unknown,
 )
-from agent.evidence.claims.judging import BATCH, Ruling, batches, refers_back, second_looks
-from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome, revised
+from agent.evidence.claims.judging import BATCH, Ruling, batches, second_looks
+from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.proof import proved
 from agent.evidence.claims.revision import Revised
-from agent.evidence.claims.rewording import (
-    as_borne,
-    as_supported,
-    following,
-    kept_figures,
-    reworded,
-    shown_by_code,
-)
+from agent.evidence.claims.rewording import as_the_judge_says
 from agent.evidence.claims.statements import (
     Key,
     Splitter,
@@ -51,8 +42,6 @@ from agent.evidence.claims.statements import (
     finished_notation,
     statements,
 )
-from agent.evidence.claims.totals import outdated_totals
-from agent.evidence.figures import Figure
 from agent.evidence.numbering import source_key
 from agent.evidence.references import references, resolved, with_targets, without_bare_list
 from agent.evidence.types import Source
@@ -84,7 +73,7 @@ class ClaimCheck:
     """Check one text while it is written: `feed` it as it streams, `finish` it, take `finished`.
 
     `judge` is none where nobody judges: then nothing is marked but what a place's own record says
-    otherwise. `reviser` says anew what fails and what the judge had no words for.
+    otherwise.
     """
 
     evidence: "asyncio.Task[Evidence | None]"
@@ -92,7 +81,6 @@ class ClaimCheck:
     sources: Mapping[str, Source]
     language: Language
     judge: Ask | None = None
-    reviser: Revise | None = None
     beside: bool = True
     """Whether calls go on side by side and beside the writing; else one at a time, after it."""
     seconds: float = 6.0
@@ -106,7 +94,7 @@ class ClaimCheck:
     cites: Sequence[tuple[int, str]] = ()
     """The ids that the text cites, in order, with the characters before which they stand."""
     mends: bool = True
-    """Whether what fails is said anew here, statement by statement."""
+    """Whether what fails is said here as the judge would."""
     left_out: Sequence[str] = ()
     """What the statements were about that a revision took out since no source bore them."""
     tells: bool = False
@@ -117,23 +105,14 @@ class ClaimCheck:
     def __post_init__(self) -> None:
         """Begin with nothing read."""
         self.notation = finished_notation(self.used, self.sources)
-        self._calls = list[asyncio.Task[dict[Key, Ruling]]]()
+        self._calls = list[asyncio.Task[None]]()
         self.begin()
         self._cited = list[Source]()
         self._lane, self._until = asyncio.Semaphore(_MOST_CALLS if self.beside else 1), math.inf
         self._rulings: dict[Key, Ruling] = {}
-        self._wordings: dict[Key, Statement | None] = {}
-        self._again: dict[Key, Ruling] = {}
-        """On wordings, and on the sentences behind them."""
-        self._shown: dict[Key, Outcome] = {}
-        """Wordings that need no judge, by their first statements."""
         self._exact: dict[Key, tuple[str, ...]] = {}
-        self._outdated = dict[Key, Outcome]()
-        """Of totals that the revision has left behind."""
         self._decisive: Sequence[str] = ()
         """Passages that have decided any statement, before the text was revised."""
-        self._leaning = set[Key]()
-        """Statements to judge with the words before them, for these are new."""
         self._mended: tuple[Sequence[Outcome], list[Part]] = (), []
         """The text in parts, of the outcomes that it has been mended by."""
 
@@ -170,7 +149,7 @@ class ClaimCheck:
             self._calls.append(begin_beside(self._judged(judge, [*map(self._exactly, batch)])))
 
     def _exactly(self, one: Statement) -> Statement:
-        """Return a statement with the ids that it cites as they were written, and how it leans."""
+        """Return a statement with the ids that it cites as they were written."""
         if one.key not in self._exact:
             names = self._named(one.start, one.end)
             if one.kind == "cell" and not (one.citations or names):
@@ -178,18 +157,18 @@ class ClaimCheck:
                 names = self._named(one.line, end if end >= 0 else len(self._text))
                 names = tuple(name for name in names if name != NOT_FOUND)
             self._exact[one.key] = names
-        return replace(one, leans=one.key in self._leaning, exact=self._exact[one.key])
+        return replace(one, exact=self._exact[one.key])
 
     def _named(self, start: int, end: int) -> tuple[str, ...]:
         """Return the ids that are written in a part of the text, each once."""
         begin, stop = (bisect_right(self.cites, at, key=itemgetter(0)) for at in (start, end))
         return tuple(dict.fromkeys(name for _, name in self.cites[begin:stop]))
 
-    async def _judged(self, judge: Ask, batch: Sequence[Statement]) -> dict[Key, Ruling]:
+    async def _judged(self, judge: Ask, batch: Sequence[Statement]) -> None:
         # A call that is given up would cancel what all others wait for.
         evidence = await asyncio.shield(self.evidence)
         if evidence is None or not evidence.records:
-            return {}
+            return
         asked = [
             replace(one, also=(*one.also, *self._decided_before(one, evidence)))
             for one in batch
@@ -197,7 +176,7 @@ class ClaimCheck:
         ]
         async with self._lane:
             if not asked or asyncio.get_running_loop().time() > self._until:
-                return {}
+                return
             found = await judge(asked, evidence)
             if found is None or isinstance(found, AgentError):
                 self._judging.failed |= {one.key for one in asked}
@@ -212,7 +191,7 @@ class ClaimCheck:
         every = {one.key for one in self.statements} or self._judging.asked
         self.told(len(self._judging.heard & every), len(every))
         by_name = {one.name: one for one in asked}
-        return {by_name[r.id].key: r for r in rulings if r.id in by_name}
+        self._rulings |= {by_name[r.id].key: r for r in rulings if r.id in by_name}
 
     def _decided_before(self, one: Statement, evidence: Evidence) -> tuple[str, ...]:
         """Return the passages of what it cites that were decisive before the text was revised."""
@@ -221,14 +200,19 @@ class ClaimCheck:
         return tuple(each.name for each in passages if each.source in cited)[:_MOST_DECISIVE]
 
     async def finish(self, body: str, late: Callable[[], None] = lambda: None) -> None:
-        """Have the rest judged, prove all rulings, and have what fails said anew once.
+        """Have the rest judged, prove all rulings, and say what fails as the judge would.
 
         When the reader has waited long enough, `late` tells so and nothing more is asked; what is
         under way is waited for a while longer.
         """
         evidence = await self.judged(body, late)
         if evidence is not None and self.mends:
-            await self._take_wordings(evidence)
+            self.outcomes = await compute(
+                lambda: as_the_judge_says(
+                    self._text, self.statements, self.outcomes, evidence, self.notation
+                ),
+                otherwise=lambda: self.outcomes,
+            )
 
     async def judged(
         self, body: str, late: Callable[[], None] = lambda: None, *, longer: bool = True
@@ -255,12 +239,13 @@ class ClaimCheck:
         if self.judge is not None:
             rest = [one for one in self.statements if one.key not in self._judging.asked]
             self._ask(self.judge, batches(rest))
-            judge, mends = self.judge, self.mends
-            followed = [
-                begin_beside(self._follow(judge, call, evidence, mends)) for call in self._calls
-            ]
-            await ended(followed, self.seconds, late, longer=longer)
-        self.outcomes = await self._proved(self.statements, self._rulings, evidence)
+            await ended(self._calls, self.seconds, late, longer=longer)
+        rulings = {at: self._rulings[one.key] for at, one in enumerate(self.statements)
+                   if one.key in self._rulings}  # fmt: skip
+        self.outcomes = await compute(
+            lambda: proved(self.statements, rulings, evidence),
+            otherwise=lambda: [Outcome("unchecked")] * len(self.statements),
+        )
         if self.quoted:
             # It stands below a text that cites nothing, and says so.
             self.outcomes = [
@@ -279,8 +264,8 @@ class ClaimCheck:
     async def revise(self, anew: Revised) -> None:
         """Take up a revised text: what is known of its statements is asked no more.
 
-        Asked again are those at the places that are new, those that failed or are doubtful now,
-        and, with the words before it, what refers back to a new one or to one that is gone.
+        Asked again are those that failed, those at the places that are new, and what stands behind
+        these or behind one that is gone: it may mean something else by now.
         """
         text, gone = anew.text, anew.gone
         failed = {
@@ -288,18 +273,15 @@ class ClaimCheck:
         }
         found = await compute(lambda: statements(text, self.notation), otherwise=list[Statement])
         is_new = [any(one.start < e and s < one.end for s, e in anew.new) for one in found]
-        is_behind = [
-            at > 0
-            and one.kind != "cell"
-            and refers_back(one)
-            and (is_new[at - 1] or any(found[at - 1].end <= place <= one.start for place in gone))
-            for at, one in enumerate(found)
-        ]
-        self._leaning = {one.key for one, behind in zip(found, is_behind, strict=True) if behind}
-        fresh = {one.key for one, is_it in zip(found, is_new, strict=True) if is_it}
-        forgotten = failed | fresh | self._leaning | {*anew.doubtful}
-        self._outdated = await compute(
-            lambda: outdated_totals(self.statements, found), otherwise=dict[Key, Outcome]
+        behind = {
+            one.key
+            for at, (before, one) in enumerate(pairwise(found))
+            if one.kind != "cell"
+            and one.block == before.block
+            and (is_new[at] or any(before.end <= place <= one.start for place in gone))
+        }
+        forgotten = (
+            failed | behind | {one.key for one, is_it in zip(found, is_new, strict=True) if is_it}
         )
         self._decisive = list(dict.fromkeys(p for r in self._rulings.values() for p in r.p))
         self.cites, self._text = anew.cites, text
@@ -324,126 +306,6 @@ class ClaimCheck:
             return text, []
         found = [one for one in statements(text, self.notation) if not evidence.says(one.plain)]
         return text, found
-
-    async def _proved(
-        self,
-        found: Sequence[Statement],
-        rulings: Mapping[Key, Ruling],
-        evidence: Evidence,
-        sound: Sequence[Figure] = (),
-    ) -> list[Outcome]:
-        by_place = {at: rulings[one.key] for at, one in enumerate(found) if one.key in rulings}
-        outcomes = await compute(
-            lambda: proved(found, by_place, evidence, among=self.statements, sound=sound),
-            otherwise=lambda: [Outcome("unchecked")] * len(found),
-        )
-        both = zip(found, outcomes, strict=True)
-        return [self._outdated.get(one.key, outcome) for one, outcome in both]
-
-    async def _follow(
-        self, judge: Ask, call: "asyncio.Task[dict[Key, Ruling]]", evidence: Evidence, mends: bool
-    ) -> None:
-        """Keep the rulings of a call; what fails by them is said anew and judged in its turn.
-
-        In the judge's words where it has sound ones, else in those of the reviser.
-        """
-        rulings = await call
-        self._rulings |= rulings
-        if not mends:
-            return
-        places = [at for at, one in enumerate(self.statements) if one.key in rulings]
-        # Sums and assumptions of other statements bear these, too.
-        found = await self._proved(self.statements, self._rulings, evidence)
-        by_code = with_known_figures(self.statements, found, self.notation)
-        failing = {at: found[at] for at in places if by_code[at].fails}
-        known = {at: outcome.fix for at, outcome in failing.items() if outcome.fix}
-        bare = [(self.statements[at], failing[at]) for at in failing if at not in known]
-
-        async def said_anew() -> None:
-            if bare and self.reviser and asyncio.get_running_loop().time() <= self._until:
-                async with self._lane:
-                    by_name = await self.reviser(bare, evidence)
-                words = {at: by_name.get(self.statements[at].name, "") for at in failing}
-                await self._judge_again(judge, words, failing, evidence)
-
-        await asyncio.gather(self._judge_again(judge, known, failing, evidence), said_anew())
-
-    async def _judge_again(
-        self,
-        judge: Ask,
-        wordings: Mapping[int, str],
-        failing: Mapping[int, Outcome],
-        evidence: Evidence,
-    ) -> None:
-        """Have wordings judged, by their statements' places, and the sentences behind them."""
-        asked = await compute(
-            lambda: self._said_anew(wordings, failing, evidence), otherwise=list[Statement]
-        )
-        judged = [self._judged(judge, batch) for batch in batches(asked) if batch]
-        for rulings in await asyncio.gather(*judged):
-            self._again |= rulings
-
-    def _said_anew(
-        self, wordings: Mapping[int, str], failing: Mapping[int, Outcome], evidence: Evidence
-    ) -> list[Statement]:
-        """Keep the statements in other words; return those to judge, and the sentences behind."""
-        asked = list[Statement]()
-        for at, words in sorted(wordings.items()):
-            one = self.statements[at]
-            new = reworded(one, words, evidence, self.notation) if words else one
-            may_go = can_be_left_out(self._text, one)
-            if new is one or not (new or may_go):
-                continue
-            self._wordings[one.key] = new
-            if new and shown_by_code(one, new, failing[at]):
-                self._shown[one.key] = as_supported(new, failing[at], evidence)
-                continue
-            behind = None if at + 1 in wordings else following(self.statements, at, new)
-            both = [(new, one), (behind, self.statements[at + 1] if behind else None)]
-            asked += [
-                replace(each, also=self._named_for(was)) for each, was in both if each and was
-            ]
-        return asked
-
-    def _named_for(self, one: Statement) -> tuple[str, ...]:
-        """Return the passages that the ruling on a statement names: they are shown once more."""
-        return tuple(self._rulings[one.key].p) if one.key in self._rulings else ()
-
-    async def _take_wordings(self, evidence: Evidence) -> None:
-        """Put new wordings in the place of what fails, where they are proved in their turn.
-
-        A sentence behind one fails where, after these other words, it is borne out no longer.
-        """
-        wordings = {
-            at: self._wordings[one.key]
-            for at, (one, outcome) in enumerate(zip(self.statements, self.outcomes, strict=True))
-            if outcome.fails and one.key in self._wordings
-        }
-        shown = {at: self._shown.get(self.statements[at].key) for at in wordings}
-        asked = [at for at, new in wordings.items() if new and not shown[at]]
-        kept = [f for at in asked for f in kept_figures(self.statements[at], self.outcomes[at])]
-        again = [one for at in asked if (one := wordings[at])]
-        found = iter(await self._proved(again, self._again, evidence, kept))
-        for at, new in wordings.items():
-            outcome = (shown[at] or next(found)) if new else None
-            words = as_borne(new, outcome, self.notation) if new and outcome else LEAVES_OUT
-            self.outcomes[at] = revised(self.outcomes[at], outcome, words)
-        changed = [at for at in wordings if not self.outcomes[at].fails]
-        behind = {at + 1: following(self.statements, at, wordings[at]) for at in changed}
-        lean = {at: one for at, one in behind.items() if one and at not in wordings}
-        outcomes = await self._proved([*lean.values()], self._again, evidence)
-        for at, outcome in zip(lean, outcomes, strict=True):
-            if outcome.fails:
-                self.outcomes[at] = outcome
-        self.outcomes = await compute(
-            lambda: without_unknown(
-                self._text,
-                self.statements,
-                self.outcomes,
-                evidence,
-            ),
-            otherwise=lambda: self.outcomes,
-        )
 
     @property
     def text(self) -> str:

@@ -14,7 +14,7 @@ from agent.assistants.common.gaps import (
     with_early_stop,
     with_recovered,
 )
-from agent.assistants.common.judge import WAITING, Judge, Reviser, evidence_of
+from agent.assistants.common.judge import WAITING, Judge, evidence_of
 from agent.assistants.common.listed_places import (
     chosen_places,
     listed_places,
@@ -351,7 +351,6 @@ class Draft:
         if self.configuration.claim_check:
             notation, seconds = self.claims.notation, self.configuration.claim_seconds
             self.claims.judge = self._judge(notation)
-            self.claims.reviser = Reviser(models, self.model, self.meter, notation)
             self.claims.seconds = seconds or WAITING[models.kind(judge)]
 
     def _judge(self, notation: Notation) -> Judge:

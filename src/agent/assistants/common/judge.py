@@ -1,4 +1,4 @@
-"""The models that check an answer, and what they read: a judge, and who says anew what fails."""
+"""The model that judges an answer, and what it reads."""
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -16,13 +16,6 @@ from agent.core.processor import compute
 from agent.core.strings import cut_to_tokens
 from agent.evidence.claims.judging import CONTEXT, Ruling, Rulings, passages_block, statements_block
 from agent.evidence.claims.passages import Evidence, Record
-from agent.evidence.claims.rewording import (
-    Failing,
-    Rewordings,
-    failing_block,
-    sound_wordings,
-    used_block,
-)
 from agent.evidence.claims.statements import Notation, Statement
 from agent.evidence.mentions import source_ids
 from agent.evidence.numbering import source_key
@@ -48,8 +41,6 @@ _INFERRED_FROM = ("category", "name")
 
 Ask = Callable[[Sequence[Statement], Evidence], Awaitable[list[Ruling] | AgentError | None]]
 """Have a batch of statements judged; what fails, or None, where the judge cannot."""
-Revise = Callable[[Sequence[Failing], Evidence], Awaitable[Mapping[str, str]]]
-"""Have statements that fail said anew: the wordings by the statements' names."""
 
 
 @dataclass(frozen=True)
@@ -103,49 +94,6 @@ def _of_shown(rulings: Iterable[Ruling], passages: str) -> list[Ruling]:
         one.model_copy(update={"p": [name for p in one.p if (name := p.strip("[] ")) in names]})
         for one in rulings
     ]
-
-
-@dataclass(frozen=True)
-class Reviser:
-    """Ask a model to say statements only as far as their passages bear them out."""
-
-    models: ModelClient
-    model: str
-    meter: Meter
-    notation: Notation
-
-    async def __call__(self, failing: Sequence[Failing], evidence: Evidence) -> Mapping[str, str]:
-        """Return wordings that bring nothing of their own; none where the model fails."""
-        blocks = await compute(
-            lambda: (
-                used_block(failing, evidence),
-                failing_block(failing, evidence, self.notation),
-            ),
-            otherwise=lambda: ("", ""),
-            seconds=_SECONDS,
-        )
-        if not blocks[0]:
-            return {}
-        asked = [statement for statement, _ in failing]
-        prompt = task_prompt(
-            "claim_revise",
-            passages=blocks[0],
-            statements=blocks[1],
-            **_read_with(blocks[1], asked, blocks[0], evidence),
-        )
-        try:
-            reply = await self.models.ask(
-                self.model,
-                prompt,
-                meter=self.meter,
-                schema=Rewordings,
-                thinking=DEFAULT_THINKING["query"],
-            )
-        except AgentError as error:
-            log.info("%d statements were not said anew: %s", len(failing), error)
-            return {}
-        wordings = reply.parsed.wordings if reply.parsed else []
-        return await compute(lambda: sound_wordings(wordings, failing, evidence), otherwise=dict)
 
 
 def _read_with(

@@ -8,8 +8,8 @@ judged again; what fails after all this is marked.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import accumulate, chain
 from typing import Protocol, Self, TypeVar
 
@@ -27,12 +27,6 @@ from agent.core.processor import compute, lazy_property
 from agent.core.progress import SECONDS_BETWEEN_SIGNS, Emit, ProgressEvent, event
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import ids_in, inert
-from agent.evidence.claims.agreement import (
-    LeftBehind,
-    left_behind,
-    resting_on,
-    told_elsewhere,
-)
 from agent.evidence.claims.corrected import left_out_for_want
 from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.revision import (
@@ -49,7 +43,7 @@ from agent.evidence.claims.revision import (
     passage_line,
 )
 from agent.evidence.claims.rewording import deciding_passages
-from agent.evidence.claims.statements import Key, Statement, headings
+from agent.evidence.claims.statements import Statement, headings
 from agent.evidence.language import sentence_spans
 from agent.evidence.types import Place, Route, Source
 from agent.prompts import Raw, render
@@ -158,18 +152,17 @@ class _Rounds:
 
     async def text(self, pieces: AsyncIterator[str], claims: ClaimCheck) -> str:
         """Return the text after its revision; what of it is not checked yet is left to the end."""
-        draft, reviser = self.draft, claims.reviser
+        draft = self.draft
         with _Signs(draft.emit) as signs:
             text = await self._drafted(pieces, signs)
             draft.is_watched = True
             if draft.quoted or draft.degraded or draft.refuses:
                 return text
-            claims.mends, claims.reviser, claims.tells = False, None, True
+            claims.mends, claims.tells = False, True
             claims.told = lambda judged, total: signs.say(lambda: self._told(judged, total, 1))
             evidence = await claims.judged(text, draft.tell_late, longer=False)
+            # What fails after the revision is said as the judge would, or taken out.
             claims.mends = True
-            # What fails after the revision is said anew by itself, or taken out.
-            claims.reviser = reviser
             if draft.late.is_set() or evidence is None:
                 claims.told = lambda judged, total: None
                 return text
@@ -224,10 +217,7 @@ class _Rounds:
             return None
         self.draft.allow(revising.citable)
         revised = await compute(
-            lambda: replace(
-                applied(claims.text, revising.places, revision, self._clean, claims.cites),
-                doubtful=revising.doubtful,
-            ),
+            lambda: applied(claims.text, revising.places, revision, self._clean, claims.cites),
             otherwise=lambda: None,
         )
         bare = {edit.id for edit in revision.edits if not edit.text}
@@ -273,10 +263,6 @@ class _Revising:
     """What its reader would miss in the text; later what of it nobody has settled."""
     answered: Sequence[AskedPart] = ()
     """The parts of the question that the draft answers."""
-    behind: Sequence[ReviewLine] = ()
-    """Where an edit left the text at odds with itself."""
-    doubtful: Collection[Key] = ()
-    """Statements that still tell what edits have changed elsewhere."""
 
     async def is_right(self) -> bool:
         """Read the text as its reader will; return whether neither that nor the check found fault.
@@ -287,13 +273,8 @@ class _Revising:
         if reply is None or not (reply.parts or reply.findings):
             return False
         self.answered = [part for part in reply.parts if part.at and not part.lacks]
-        statements = self.claims.statements
-
-        def lines() -> list[ReviewLine]:
-            every = reply.lines(self.places)
-            return [line.told_in(told_elsewhere(line.text, line.at, statements)) for line in every]
-
-        self.review = _within(await compute(lines, otherwise=list[ReviewLine]), _REVIEWED)
+        lines = await compute(lambda: reply.lines(self.places), otherwise=list[ReviewLine])
+        self.review = _within(lines, _REVIEWED)
         return not (self.review or self.faults)
 
     async def asked_for(self) -> Revision:
@@ -313,46 +294,19 @@ class _Revising:
                 continue
             if is_last:
                 break
-            self.behind = await self._disagreeing(revision)
-            self.review = [*self.review, *self.behind]
+            self.review = [*self.review, *self._taken_out(revision)]
             if not self.review:
                 break
             is_last = True
-        await self._doubt(revision)
         return revision
 
-    async def _disagreeing(self, revision: Revision) -> list[ReviewLine]:
-        """Return a line for each statement that a revision leaves behind, and each answer it takes.
-
-        They are mended by the same revision, or passed.
-        """
-        claims = self.claims
-
-        def lines() -> list[tuple[str, list[str]]]:
-            behind = left_behind(revision.changes, claims.statements, claims.outcomes)
-            parts = [part for part in self.answered if revision.takes_out(part.at)]
-            return [
-                *((str(one), [one.name]) for one in behind),
-                *((f"asked: {part.asked}: no statement answers it any more", []) for part in parts),
-            ]
-
-        found = await compute(lines, otherwise=list[tuple[str, list[str]]])
-        return [ReviewLine(f"a{n}", text, at) for n, (text, at) in enumerate(found, 1)]
-
-    async def _doubt(self, revision: Revision) -> None:
-        """Note which statements disagree with an edit or rest on it, but for those passed."""
-        claims = self.claims
-        behind = await compute(
-            lambda: left_behind(revision.changes, claims.statements, claims.outcomes),
-            otherwise=list[LeftBehind],
-        )
-        passed = {one.line for one in revision.passed if one.why}
-        fine = {at for line in self.behind if line.name in passed for at in line.at}
-        resting = await compute(
-            lambda: resting_on(revision.changes, claims.statements), otherwise=list[str]
-        )
-        names = {*(one.name for one in behind), *resting} - fine
-        self.doubtful = {one.key for one in claims.statements if one.name in names}
+    def _taken_out(self, revision: Revision) -> list[ReviewLine]:
+        """Return a line for each answer that a revision takes out: it mends that, or passes it."""
+        parts = [part.asked for part in self.answered if revision.takes_out(part.at)]
+        return [
+            ReviewLine(f"a{n}", f"asked: {asked}: no statement answers it any more")
+            for n, asked in enumerate(parts, 1)
+        ]
 
     async def _reply(
         self, schema: type[Reply], phase: str, sofar: Revision | None = None

@@ -9,7 +9,6 @@ from typing import Any
 
 from agent.core.strings import is_table_rule, json_bytes, letters_of
 from agent.evidence.claims.outcomes import Outcome
-from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.proof import span_in
 from agent.evidence.claims.statements import (
     ITEM_MARK,
@@ -21,8 +20,7 @@ from agent.evidence.claims.statements import (
 )
 from agent.evidence.claims.sums import as_it_stands
 from agent.evidence.figures import figures
-from agent.evidence.language import LONGEST, fold
-from agent.evidence.mentions import without_branch
+from agent.evidence.language import LONGEST
 from agent.evidence.numbering import source_key
 from agent.evidence.references import CITATION, untitled
 from agent.evidence.types import Source
@@ -87,7 +85,7 @@ def corrected(
     return [part for part in parts if part.text or part.statement]
 
 
-def _ending_with(written: str, text: str) -> str:
+def ending_with(written: str, text: str) -> str:
     """Return a text with something written before what ends it."""
     stop = _STOP.search(text)
     at = stop.start() if stop else len(text.rstrip())
@@ -135,38 +133,6 @@ def _lines_left_out(
     return gone
 
 
-def without_unknown(
-    text: str, statements: Sequence[Statement], outcomes: Sequence[Outcome], evidence: Evidence
-) -> list[Outcome]:
-    """Return the outcomes; an item or a row goes whole that says nothing borne out.
-
-    Only where nothing knows its name, and where others stand beside it.
-    """
-    found = [*outcomes]
-    for _, group in groupby(range(len(statements)), key=lambda at: statements[at].line):
-        places = [*group]
-        pairs = [(statements[at], outcomes[at]) for at in places]
-        first = pairs[0][0]
-        name = next((one.row for one, _ in pairs if one.row), "") or item_name(first)
-        goes = (
-            first.kind in ("item", "cell")
-            and any(_is_nowhere(*pair) for pair in pairs)
-            and all(_is_nowhere(*pair) or pair[1].verdict == "own" for pair in pairs)
-            and bool(name)
-            and not _is_known(name, evidence)
-            and _is_one_of_several(text, first)
-        )
-        for at in places if goes else ():
-            found[at] = replace(outcomes[at], revised="")
-    return found
-
-
-def _is_known(name: str, evidence: Evidence) -> bool:
-    """Return whether a name, without its branch, stands in some passage."""
-    base = fold(without_branch(name))
-    return any(base in fold(passage.text) for passage in evidence.holding(base))
-
-
 def _counted_down(text: str, gone: Container[int]) -> list[tuple[int, int, str]]:
     """Return where numbers of lists change when the items that begin at `gone` go, and to what."""
     edits, at = list[tuple[int, int, str]](), 0
@@ -183,10 +149,6 @@ def _counted_down(text: str, gone: Container[int]) -> list[tuple[int, int, str]]
             lists[depth] = (number + 1, less)
         at += len(line)
     return edits
-
-
-def _is_nowhere(statement: Statement, outcome: Outcome) -> bool:
-    return outcome.fails and outcome.verdict == "missing" and statement.plain in outcome.spans
 
 
 def _before(text: str, statement: Statement) -> str:
@@ -320,7 +282,7 @@ def cited_anew(statement: Statement, names: Iterable[str], notation: Notation) -
             else "".join(map(notation.write, kept))
         )
         text = text[:begin] + right + written * (not stays and citation in last) + text[end:]
-    return _ending_with(written, text) if stays else text
+    return ending_with(written, text) if stays else text
 
 
 def signs(outcomes: Iterable[Outcome]) -> list[str]:

@@ -1,6 +1,6 @@
 """What becomes of statements by their proof, and the figures that were shown to be wrong."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 from agent.evidence.claims.passages import Passage
@@ -37,12 +37,3 @@ class Outcome:
     @property
     def fails(self) -> bool:
         return self.verdict in ("missing", "contradicted") and self.revised is None
-
-
-def revised(outcome: Outcome, again: Outcome | None, wording: str) -> Outcome:
-    """Return a failing outcome with its new wording, where that was proved in its turn."""
-    if wording == LEAVES_OUT:
-        return replace(outcome, revised="")
-    if again is None or again.verdict not in ("supported", "computed", "own"):
-        return outcome
-    return replace(outcome, revised=wording, passages=again.passages or outcome.passages)

@@ -6,9 +6,9 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
+from agent.core.patterns import Linear
 from agent.core.strings import letters_of, split_at
 from agent.evidence.citations import NOT_FOUND
-from agent.evidence.claims.agreement import names_in
 from agent.evidence.claims.citing import MOST_BEHIND, cite_of, sources_named
 from agent.evidence.claims.judging import Ruling, without_citation_numbers
 from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome
@@ -28,7 +28,7 @@ from agent.evidence.claims.sums import (
 )
 from agent.evidence.days import date_beside, days_without_year, real_day, weekdays_in
 from agent.evidence.figures import Figure, distinct, figures, same
-from agent.evidence.language import fold
+from agent.evidence.language import fold, without_marks
 
 _MOST_SOUND, _LONG_SPAN = 400, 8
 
@@ -37,21 +37,15 @@ def proved(
     statements: Sequence[Statement],
     rulings: Mapping[int, Ruling],
     evidence: Evidence,
-    *,
-    among: Sequence[Statement] = (),
-    sound: Sequence[Figure] = (),
 ) -> list[Outcome]:
-    """Return each statement's outcome by its ruling; sums may use what is borne out elsewhere.
-
-    The sums of `among` are known, too, and the figures of `sound`.
-    """
+    """Return each statement's outcome by its ruling; sums may use what is borne out elsewhere."""
     outcomes = [Outcome("unchecked")] * len(statements)
     own = (statements[at] for at, ruling in rulings.items() if _letter(ruling) == "o")
-    shown = (f for one in [*statements, *among] for f in right_results(one.plain))
+    shown = (f for one in statements for f in right_results(one.plain))
     known = Lent(
         distinct(f for one in own for f in figures(one.said)[:MOST_FIGURES])[:_MOST_SOUND],
         worked_by((ruling.calc for ruling in rulings.values()), evidence),
-        distinct([*sound, *shown])[:_MOST_SOUND],
+        distinct(shown)[:_MOST_SOUND],
     )
     for _ in range(2):
         for place, statement in enumerate(statements):
@@ -179,7 +173,7 @@ def _proved(
     if not spans and any(span_in(words, statement.row) for words in ruling.bad):
         # A row's head has no ruling of its own: a cell is wrong of it.
         spans = (statement.plain,)
-    fix = ruling.fix if is_sound_fix(ruling.fix, statement, passages) else ""
+    fix = ruling.fix if is_sound_fix(ruling.fix, statement, passages, spans) else ""
     if spans and letter in ("p", "n", "x") and all(plan_has(s, evidence, statement) for s in spans):
         # What else the statement says, the judge has found; the hours of a place are none of these.
         if letter == "x":
@@ -299,11 +293,11 @@ _LONGER = 40
 
 
 def is_sound_fix(
-    fix: str, statement: Statement, passages: Sequence[Passage], worked_out: str = ""
+    fix: str, statement: Statement, passages: Sequence[Passage], spans: Sequence[str] = ()
 ) -> bool:
     """Return whether a new wording adds nothing: its figures and names stand in what is known.
 
-    So does the value that a sum gives, one that it shows itself, too.
+    So does what a right sum gives that it shows itself; the words at fault are gone.
     """
     words = without_citation_numbers(fix)
     if fix.strip() == LEAVES_OUT:
@@ -311,13 +305,30 @@ def is_sound_fix(
     if not words or words == statement.plain:
         return False
     allowed = " ".join([statement.said, *(passage.text for passage in passages)])
-    have = [*figures(f"{allowed} {worked_out}"), *right_results(words)]
+    have = [*figures(allowed), *right_results(words)]
     stated = (figure for figure in figures(words) if states(figure, words))
     if any(not any(says(other, one) for other in have) for one in stated):
+        return False
+    bare = without_marks(fold(words))
+    if any(without_marks(fold(span)) in bare for span in spans):
         return False
     folded = fold(allowed)
     strange = (name for name in names_in(words) if name not in folded)
     return len(words) <= 2 * len(statement.plain) + _LONGER and not any(strange)
+
+
+_WORD = r"\p{Lu}[\p{Latin}\p{Cyrillic}\p{Greek}\d'’-]+"
+_NAME = Linear(rf"{_WORD}(?: {_WORD})+")
+"""Two words in capitals: one alone is any noun in German, or a day of the week."""
+_QUOTED = Linear(r'"([^"\n]{2,40})"|《([^》\n]{2,40})》|「([^」\n]{2,40})」')
+"""In folded text, where the marks of all languages are one."""
+
+
+def names_in(text: str) -> list[str]:
+    """Return the names in a text that can be told by their letters, folded; none that begins it."""
+    named = (n for n in _NAME.finditer(text) if text[: n.start()].rstrip()[-1:] not in ("", *".!?"))
+    quoted = (next(filter(None, each.groups())) for each in _QUOTED.finditer(fold(text)))
+    return [*(fold(name[0]) for name in named), *quoted]
 
 
 _EACH = ("每", "逢", "very ")

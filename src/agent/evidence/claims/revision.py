@@ -15,7 +15,6 @@ from typing import Annotated, Any, Self
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from agent.core.strings import letters_of, one_line
-from agent.evidence.claims.agreement import Tellers
 from agent.evidence.claims.citing import sources_named
 from agent.evidence.claims.corrected import left_out
 from agent.evidence.claims.judging import with_citations
@@ -26,7 +25,6 @@ from agent.evidence.claims.statements import (
     ITEM,
     MARKED,
     NAMING,
-    Key,
     Notation,
     Statement,
     row_name,
@@ -110,11 +108,6 @@ class ReviewLine:
     text: str
     at: Sequence[str] = ()
 
-    def told_in(self, others: Sequence[str]) -> "ReviewLine":
-        """Return it with the other statements that tell a figure of it."""
-        more = f" (its figure is told in {', '.join(others)} too)" if others else ""
-        return replace(self, text=f"{self.text}{more}")
-
     def __str__(self) -> str:
         return f"{self.name} {self.text}"
 
@@ -192,11 +185,6 @@ class Revision(BaseModel):
         """Return what is to be looked up; here nothing can be."""
         return []
 
-    @property
-    def changes(self) -> list[tuple[str, str]]:
-        """Return its edits as names and new words."""
-        return [(edit.id, edit.text) for edit in self.edits]
-
     def takes_out(self, names: Collection[str]) -> bool:
         """Return whether all of some statements go; what comes in behind one may stand for it."""
         gone = {edit.id for edit in self.edits if not edit.text}
@@ -258,8 +246,6 @@ class Revised:
     new: list[tuple[int, int]] = field(default_factory=list)
     gone: list[int] = field(default_factory=list)
     """Where statements were taken out."""
-    doubtful: Collection[Key] = ()
-    """Statements that tell what was changed elsewhere."""
 
 
 def numbered_draft(
@@ -306,23 +292,17 @@ def faults_block(
     the passages that bear on it. `strangers` are ids that are no source, by the places of
     statements.
     """
-    entries, both = list[str](), zip(statements, outcomes, strict=True)
-    unproved = Tellers(one for one, outcome in both if outcome.verdict not in _PROVED)
+    entries = list[str]()
     for at, (statement, outcome) in enumerate(zip(statements, outcomes, strict=True)):
         name = statement.name
         lines = [f"{name}: cites {one}, which is no source" for one in strangers.get(at, ())]
         if outcome.fails:
             lines += _accused(statement, outcome, evidence)
-            others = unproved.names(outcome.spans, {name})
-            lines += [f"  said in {', '.join(others)} too"] if others else []
         elif outcome.unproved:
             lines.append(f"{name}: unproved: {' / '.join(outcome.unproved)}")
         if lines:
             entries.append("\n".join(lines))
     return entries
-
-
-_PROVED = ("supported", "computed")
 
 
 def _accused(statement: Statement, outcome: Outcome, evidence: Evidence) -> list[str]:

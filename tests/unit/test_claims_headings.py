@@ -1,4 +1,4 @@
-"""A total follows its rows, and headings are judged where they tell a figure."""
+"""Headings are judged where they tell a figure."""
 
 import pytest
 
@@ -6,7 +6,6 @@ from agent.evidence.claims.corrected import can_be_left_out, corrected
 from agent.evidence.claims.judging import Ruling
 from agent.evidence.claims.proof import proved
 from agent.evidence.claims.statements import MARKED, statements
-from agent.evidence.claims.totals import outdated_totals
 from tests.unit.test_claims_proof import evidence
 
 NOTHING = evidence(w0_0="门票 60 元；午餐 50 元；停车 30 元。")
@@ -47,31 +46,3 @@ def test_a_heading_carries_the_sign_of_its_figure_and_is_never_left_out_or_given
     assert not can_be_left_out(text, every[0])
     [borne, _] = proved(every, {0: Ruling(v="s", p=["1.1"])}, evidence(w0_0="四人共 450 元"))
     assert (borne.verdict, borne.cite) == ("supported", None)
-
-
-SPENT = """| 项目 | 费用 |
-|---|---|
-| 门票 | 240 元 |
-| 午餐 | 200 元 |
-{more}| **合计** | {total} |
-"""
-
-
-@pytest.mark.parametrize(
-    ("total", "more", "right"),
-    [
-        ("440 元", "| 打车 | 54 元 |\n", [("440 元", "494 元")]),
-        ("440 元", "", []),
-        # It was no sum of all rows before: a source may count something else.
-        ("500 元", "| 打车 | 54 元 |\n", []),
-        ("440 元", "| 打车 | 50–60 元 |\n", []),
-    ],
-)
-def test_a_total_that_a_new_row_leaves_behind_is_written_right(
-    total: str, more: str, right: list[tuple[str, str]]
-) -> None:
-    before, after = (
-        statements(SPENT.format(total=total, more=each), MARKED) for each in ("", more)
-    )
-    found = outdated_totals(before, after).values()
-    assert [pair for one in found for pair in one.right] == right
