@@ -187,6 +187,26 @@ def test_what_a_planned_day_leaves_out_is_a_line_that_says_why_and_a_card_below(
     )
 
 
+_BRANCHES = """async () => {
+  const main = document.querySelector('script[type="module"][src*="/js/main"]').src;
+  const { PlacesView } = await import(new URL("./map/places.js", main));
+  const body = document.createElement("ul");
+  body.innerHTML = `<li>书店：北店 81 m<a class="cite" data-source-number="2">2</a>，
+    另一家 81 m<a class="cite" data-source-number="1">1</a></li>`;
+  const view = new PlacesView({ photos: false }, body, { onSelect() {} });
+  const places = [1, 2].map((number) => ({ id: `p${number}`, name: "书店", number, mentioned: true,
+    distance_m: 81, source: `a${number}`, wgs84: { lng: 116.4, lat: 39.9 } }));
+  const sources = [1, 2].map((number) => ({ id: `a${number}`, number, kind: "place" }));
+  view.update({ answer: { places, sources } });
+  const card = body.querySelector(".place");
+  return [card.dataset.placeId, card.querySelector(".place-said").textContent.replace(/\\s+/g, "")];
+}"""
+
+
+def test_a_bullet_of_two_branches_is_the_card_of_the_one_it_cites_first(visit: Visits) -> None:
+    assert visit().tab().evaluate(_BRANCHES) == ["p2", "北店81m2，另一家81m1"]
+
+
 _PLANNED = """async (outing) => {
   const main = document.querySelector('script[type="module"][src*="/js/main"]').src;
   const { PlacesView } = await import(new URL("./map/places.js", main));

@@ -105,6 +105,22 @@ def test_a_bullet_that_names_a_place_and_cites_another_page_is_its_card_and_keep
     assert '<ol class="places">' not in after
 
 
+def test_a_bullet_of_two_branches_is_the_card_of_the_one_cited_first_and_keeps_its_words() -> None:
+    branches = [place(1, "Robert's", source="a0-1"), place(2, "Robert's", source="a0-2")]
+    cites = [source(1, "https://a.b/first"), source(2, "https://a.b/second")]
+    records: list[Source] = [
+        {**each, "id": branch["source"], "kind": "place"}
+        for each, branch in zip(cites, branches, strict=True)
+    ]
+    said = "the north one 440 m[2](https://a.b/second), the other 440 m[1](https://a.b/first)"
+    page = html_page(answer(
+        answer=f"- **Robert's**: {said}", places=branches, sources=records, language="en",
+    ))  # fmt: skip
+    cards = page.split("</section>", 1)[0]
+    assert '<a class="number" href="#source-2">' in cards
+    assert "the other 440 m" in cards
+
+
 def test_a_place_shows_its_photo_only_from_hosts_that_are_allowed() -> None:
     host = "store.is.autonavi.com"
     shown = place(1, HOSTILE, photo=f"https://{host}/a.jpg")

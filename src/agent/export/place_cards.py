@@ -35,7 +35,10 @@ _LENGTH = re.compile(
     r"(?<![\d.])(\d[\d.]*)\s?(米|公里|千米|k?m(?![a-z])|kilomet(?:re|er)s?|met(?:re|er)s?)",
     re.IGNORECASE,
 )
-_STARS = re.compile(r"★\s?(\d(?:\.\d)?)|(\d(?:\.\d)?)\s?(?:分|stars?)", re.IGNORECASE)
+_STARS = re.compile(
+    r"★\s?(\d(?:\.\d)?)|(\d(?:\.\d)?)\s?(?:分|stars?)|(?<![\d.¥￥])(\d\.\d)(?!\s?[\w.%])",
+    re.IGNORECASE,
+)
 _PRICE = re.compile(r"[¥￥]\s?(\d+)|(?<!\d)(\d+)\s?(?:元|yuan)", re.IGNORECASE)
 _HOURS = re.compile(r"\d?\d:\d\d\s?[-–~]\s?(?:次日)?\d?\d:\d\d")
 _OWN_WORDS = re.compile(r"[^\W\d_]\s?[(（]\s?[)）]")
@@ -57,6 +60,7 @@ def told_parts(text: str, place: Place, name: Span | None) -> list[Span]:
     """Return the parts of a bullet's text that its card says: its name, and clauses of facts.
 
     `name` is where it stands, at the front; what is said before it stays, as when one is there.
+    Clauses between others stay too: "two shops, 133 m, and 118 m" is not whole without its middle.
     """
     at, name_end = name or (0, 0)
     # The name in the other language may stand behind, in brackets.
@@ -66,6 +70,7 @@ def told_parts(text: str, place: Place, name: Span | None) -> list[Span]:
         len(found[0]) if name and (found := _NAME_END.match(text[name_end:])) else 0
     )
     parts = [(at if _says(text[:at]) else 0, begin)] if begin else []
+    front = 0
     ends = [found.span() for found in _BETWEEN.finditer(text) if found.start() >= begin]
     at = last = begin
     has_words = False
@@ -76,7 +81,8 @@ def told_parts(text: str, place: Place, name: Span | None) -> list[Span]:
             joined = has_words or cited < end
             parts.append((last if has_words else at, cited) if joined else (at, following))
         elif any(sign.isalpha() for sign in text[at:end]):
-            has_words = True
+            front = front if has_words else len(parts)
+            has_words, parts = True, parts[:front]
         last, at = end, following
     return parts
 
@@ -122,7 +128,7 @@ def _is_told(clause: str, place: Place) -> bool:
         count, rest = count + (text in rest), rest.replace(text, "", 1)
     rest = _HOURS.sub(taken(lambda found: _plain(found[0]) in hours), rest)
     rest = _LENGTH.sub(taken(lambda found: length(found) == far), rest)
-    rest = _STARS.sub(taken(lambda found: (found[1] or found[2]) == rating(place)), rest)
+    rest = _STARS.sub(taken(lambda found: found[found.lastindex or 0] == rating(place)), rest)
     rest = _PRICE.sub(taken(lambda found: float(found[1] or found[2]) == place["cost"]), rest)
     is_other = any(sign.isdigit() or sign in (_CITED, _SIGN) for sign in rest)
     is_other = is_other or bool(_OWN_WORDS.search(rest))
@@ -204,8 +210,10 @@ class PlaceCards:
         self._language, self._photo_hosts = answer.language, answer.photo_hosts
         left = answer.outing["left_out"] if answer.outing else []
         self._left_out = {each["place"]: each["text"] for each in left}
-        cited = {source["id"]: number for number, source in numbered_sources(answer)}
+        sources = numbered_sources(answer)
+        cited = {source["id"]: number for number, source in sources}
         self._places = [(cited.get(place["source"], 0), place) for place in answer.places]
+        self._records = {str(number) for number, source in sources if source["kind"] == "place"}
         self._is_planned = answer.outing is not None
 
     def apply(self, tokens: list[Token]) -> list[Token]:
@@ -225,7 +233,7 @@ class PlaceCards:
                 cited, place = told
                 token.attrJoin("class", "card")
                 self.shown.add(place["id"])
-                inline.children = _remark(inline.children or [], place, cited)
+                inline.children = self._remark(inline.children or [], place, cited)
                 card = card_of(place, self._language, cited, self._photo_hosts)
                 out.append(Token(CARD, "", 0, meta={CARD: card}))
         return out
@@ -248,12 +256,13 @@ class PlaceCards:
     def _place_of(self, children: Sequence[Token]) -> tuple[int, Place] | None:
         """Return the place that a bullet names first, and the number of its record.
 
-        The bullet cites it, or can mean no other.
+        The bullet cites it, of two of one name first, or can mean no other.
         """
         text = "".join(child.content for child in children)
-        cites = {child.content for child in children}
+        cites = [child.content for child in children if child.content.isdigit()]
         named = [(cited, place, span) for cited, place in self._places
                  if (span := name_in(text, place))]  # fmt: skip
+        named.sort(key=lambda told: [*cites, str(told[0])].index(str(told[0])))
         for cited, place, (_, end) in named:
             # A bullet that says why a place is not in a planned day stays one.
             why = self._left_out.get(place["id"])
@@ -262,6 +271,37 @@ class PlaceCards:
             if not is_line and (str(cited) in cites or is_alone):
                 return cited, place
         return None
+
+    def _remark(self, children: Sequence[Token], place: Place, cited: int) -> list[Token]:
+        """Return what a bullet says besides the card's lines: not its record's citation alone.
+
+        One that cites another place's record compares: of its clauses all stay.
+        """
+        text, depth = "", 0
+        for child in children:
+            depth += child.nesting if child.type in ("link_open", "link_close") else 0
+            plain = child.content if child.type == "text" else _CITED * len(child.content)
+            signed = plain.replace("†", _SIGN).replace("‡", _SIGN)
+            text += _CITED * len(child.content) if depth else signed
+        name = _name_of(children, text, place)
+        told = told_parts(text[:PIECE], place, name)
+        others = self._records - {str(cited)}
+        if any(child.content in others for child in children):
+            told = told[: name is not None]
+        at, kept = 0, list[Token]()
+        for child in children:
+            size = len(child.content)
+            if child.type == "text":
+                inside = [
+                    (max(a - at, 0), min(b - at, size)) for a, b in told if a < at + size and b > at
+                ]
+                for begin, end in reversed(inside):
+                    child.content = child.content[:begin] + child.content[end:]
+            at += size
+            kept.append(child)
+        cites = {child.content for child in kept if child.content.isdigit()}
+        words = "".join(child.content for child in kept if child.content not in cites)
+        return kept if _says(words) or cites - {str(cited)} else []
 
 
 def _lists(tokens: Sequence[Token]) -> Iterator[list[tuple[int, int, int]]]:
@@ -281,31 +321,6 @@ def _lists(tokens: Sequence[Token]) -> Iterator[list[tuple[int, int, int]]]:
                 lists[-1].append((tokens[first + 1].meta[CARD].number, first, at))
         elif token.type.endswith("_list_close"):
             yield lists.pop()
-
-
-def _remark(children: Sequence[Token], place: Place, cited: int) -> list[Token]:
-    """Return what a bullet says besides the card's lines: not its record's citation alone."""
-    text, depth = "", 0
-    for child in children:
-        depth += child.nesting if child.type in ("link_open", "link_close") else 0
-        plain = child.content if child.type == "text" else _CITED * len(child.content)
-        signed = plain.replace("†", _SIGN).replace("‡", _SIGN)
-        text += _CITED * len(child.content) if depth else signed
-    told = told_parts(text[:PIECE], place, _name_of(children, text, place))
-    at, kept = 0, list[Token]()
-    for child in children:
-        size = len(child.content)
-        if child.type == "text":
-            inside = [
-                (max(a - at, 0), min(b - at, size)) for a, b in told if a < at + size and b > at
-            ]
-            for begin, end in reversed(inside):
-                child.content = child.content[:begin] + child.content[end:]
-        at += size
-        kept.append(child)
-    cites = {child.content for child in kept if child.content.isdigit()}
-    words = "".join(child.content for child in kept if child.content not in cites)
-    return kept if _says(words) or cites - {str(cited)} else []
 
 
 def _name_of(children: Sequence[Token], text: str, place: Place) -> Span | None:

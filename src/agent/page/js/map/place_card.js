@@ -37,7 +37,7 @@ export function placeCard(
   node.dataset.placeId = place.id;
   const address = photos ? safeUrl(place.photo) : null;
   fill(node, button, address && photo(address, readableName(place, language)),
-    bullet && remark(bullet, place, cited), panel);
+    bullet && remark(bullet, place, cited, sources), panel);
   return {
     node,
     expand(open) {
@@ -66,19 +66,25 @@ function ticks(place) {
 }
 
 /**
- * Returns what a bullet says besides the card's own lines, null where that is nothing.
+ * Returns what a bullet says besides the card's own lines, null where that is nothing. One that cites another
+ * place's record compares: of its clauses all stay.
  * @param {HTMLElement} bullet
  * @param {Place} place
  * @param {number|undefined} cited of its record, which the card tells
+ * @param {Source[]} sources
  */
-function remark(bullet, place, cited) {
+function remark(bullet, place, cited, sources) {
   const box = el("div", { class: "place-said" }, ...bullet.childNodes);
   const texts = textsIn(box);
   const signs = texts.map((text) => {
     const kept = text.parentElement?.closest("a.cite, abbr");
     return kept ? (kept.localName === "a" ? "\u0001" : "\u0002").repeat(text.length) : text.data;
   });
-  const told = toldParts(signs.join(""), place, nameOf(box, signs.join(""), place));
+  const cites = citesIn(box);
+  const compares = sources.some(({ kind, number }, at) =>
+    kind === "place" && (number ?? at + 1) !== cited && cites.includes(number ?? at + 1));
+  const name = nameOf(box, signs.join(""), place);
+  const told = toldParts(signs.join(""), place, name).slice(0, compares ? Number(name !== null) : undefined);
   let at = 0;
   for (const text of texts) {
     const length = text.length;
@@ -92,10 +98,14 @@ function remark(bullet, place, cited) {
   const [first] = textsIn(box);
   if (first) first.data = first.data.replace(/^[\s,，:：;；·.。،]+/u, "");
   // The card itself stands for a citation of its record that is left alone.
-  const cites = /** @type {HTMLElement[]} */ ([...box.querySelectorAll("a.cite")]);
-  const isAlone = !/\p{L}|\d:\d/u.test(box.textContent)
-    && cites.every(({ dataset: { sourceNumber } }) => sourceNumber === String(cited));
+  const isAlone = !/\p{L}|\d:\d/u.test(box.textContent) && cites.every((number) => number === cited);
   return isAlone ? null : box;
+}
+
+/** Returns the numbers of the sources that a bullet cites, in its order. @param {Element} bullet */
+export function citesIn(bullet) {
+  return /** @type {HTMLElement[]} */ ([...bullet.querySelectorAll("a.cite")])
+    .map(({ dataset: { sourceNumber } }) => Number(sourceNumber));
 }
 
 /**

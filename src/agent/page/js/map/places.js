@@ -2,7 +2,7 @@
 
 import { el, fill } from "../dom.js";
 import { direction, language, translator } from "../i18n.js";
-import { placeCard } from "./place_card.js";
+import { citesIn, placeCard } from "./place_card.js";
 import { credit } from "./place_facts.js";
 import { nameIn } from "./told_facts.js";
 
@@ -74,9 +74,7 @@ export class PlacesView {
    * @param {Spoken} spoken
    */
   #draw(places, sources, outing, spoken) {
-    const left = new Map(outing?.left_out?.map(({ place, text }) => [place, text]));
-    const bullets = [...this.#body.querySelectorAll("li")].map((node) =>
-      ({ node, named: places.filter((place) => nameIn(node.textContent, place)) }));
+    const bullets = this.#bulletsOf(places, sources, outing);
     this.#cards.clear();
     this.#selected = null;
     /** @type {Place[]} */
@@ -85,13 +83,7 @@ export class PlacesView {
     const inText = [];
     for (const [index, place] of places.entries()) {
       const number = place.number ?? index + 1;
-      const at = sources.findIndex((source) => source.id === place.source);
-      const cited = at < 0 ? undefined : sources[at].number ?? at + 1;
-      const why = left.get(place.id);
-      // It names the place first and cites its record, or can mean no other.
-      const bullet = bullets.find(({ node, named }) => !node.dataset.placeId && named.includes(place)
-        && !(why && node.textContent.includes(why))
-        && (node.querySelector(`a.cite[data-source-number="${cited}"]`) || isNamedAlone(node, named)))?.node;
+      const cited = recordOf(place, sources), bullet = bullets.get(place);
       const id = `${this.#prefix}-${number}`;
       const shown = { place, number, cited, sources, photos: this.#photos, id, bullet, spoken };
       this.#cards.set(place.id, placeCard(shown, {
@@ -114,6 +106,29 @@ export class PlacesView {
     this.#heading.hidden = this.#list.hidden = listed.length === 0;
     this.#heading.textContent = say(listed.length && listed.length < places.length ? "others" : "places");
     this.node.hidden = places.length === 0;
+  }
+
+  /**
+   * Returns the bullet of each place that has one: it names the place first and cites its record, of two of
+   * one name first, or can mean no other.
+   * @param {Place[]} places @param {Source[]} sources @param {Answer["outing"]|undefined} outing
+   */
+  #bulletsOf(places, sources, outing) {
+    const left = new Map(outing?.left_out?.map(({ place, text }) => [place, text]));
+    /** @type {Map<Place, HTMLElement>} */
+    const found = new Map();
+    for (const node of this.#body.querySelectorAll("li:not([data-place-id])")) {
+      const cites = citesIn(node), named = places.filter((place) => nameIn(node.textContent, place));
+      /** @param {Place} place */
+      const turn = (place) => (cites.indexOf(recordOf(place, sources) ?? 0) + 1) || Infinity;
+      const place = named.toSorted((a, b) => turn(a) - turn(b)).find((each) => {
+        const why = left.get(each.id);
+        return !found.has(each) && !(why && node.textContent.includes(why))
+          && (turn(each) < Infinity || isNamedAlone(node, named));
+      });
+      if (place) found.set(place, node);
+    }
+    return found;
   }
 
   /** @param {string} id */
@@ -139,6 +154,12 @@ export class PlacesView {
     scrollTo(source);
     source.focus({ preventScroll: true });
   }
+}
+
+/** Returns the number that cites a place's record. @param {Place} place @param {Source[]} sources */
+function recordOf(place, sources) {
+  const at = sources.findIndex((source) => source.id === place.source);
+  return at < 0 ? undefined : sources[at].number ?? at + 1;
 }
 
 /** Tells whether words name one place and go on. @param {Element} bullet @param {Place[]} named */

@@ -8,7 +8,8 @@ import { metres, rating } from "./place_facts.js";
  */
 const BETWEEN = /(?:(?<!\s)\s+)?(?:[,;:](?=\s|$)|[，、；：。·،؛]|\s[—–-]\s|\.(?=\s|\u0001|$))\s*/gu;
 const LENGTH = /(?<![\d.])(\d[\d.]*)\s?(米|公里|千米|k?m(?![a-z])|kilomet(?:re|er)s?|met(?:re|er)s?)/giu;
-const STARS = /★\s?(\d(?:\.\d)?)|(\d(?:\.\d)?)\s?(?:分|stars?)/giu;
+const STARS =
+  /★\s?(\d(?:\.\d)?)|(\d(?:\.\d)?)\s?(?:分|stars?)|(?<![\d.¥￥])(\d\.\d)(?!\s?[\p{L}\d.%])/giu;
 const PRICE = /[¥￥]\s?(\d+)|(?<!\d)(\d+)\s?(?:元|yuan)/giu;
 const HOURS = /\d?\d:\d\d\s?[-–~]\s?(?:次日)?\d?\d:\d\d/gu;
 /** Words with nothing but told facts in brackets behind them say something themselves. */
@@ -25,7 +26,8 @@ const NAME_END = /^[\s,，:：;；·،—–-]+/u;
 
 /**
  * Returns the parts of a bullet's text that its card says: its name, what only counts it before, and clauses
- * of nothing but distance, rating, price or hours as the record has them.
+ * of nothing but distance, rating, price or hours as the record has them, before and behind all others: one
+ * between them belongs to them.
  * @param {string} text in which each character of a citation is U+0001, and of a sign U+0002
  * @param {Place} place
  * @param {[number, number]|null} name where it stands, which is at the front
@@ -38,16 +40,20 @@ export function toldParts(text, place, name) {
   const end = to + (alias && isName(alias[1], place) ? alias[0].length : 0);
   const begin = end + (end && (NAME_END.exec(text.slice(end))?.[0].length ?? 0));
   /** @type {[number, number][]} */
-  const parts = begin ? [[/\p{L}|\d:\d/u.test(text.slice(0, from)) ? from : 0, begin]] : [];
+  let parts = begin ? [[/\p{L}|\d:\d/u.test(text.slice(0, from)) ? from : 0, begin]] : [];
   const ends = [...text.matchAll(BETWEEN)].filter(({ index }) => index >= begin)
     .map((found) => [found.index, found.index + found[0].length]);
-  let at = begin, last = begin, hasWords = false;
+  let at = begin, last = begin, front = 0, hasWords = false;
   for (const [end, next] of [...ends, [text.length, text.length]]) {
     const cited = text.slice(at, end).trimEnd().replace(/\u0001+$/, "").length;
     // With what joins it to the words before, or, without any, to those that follow.
     if (isTold(text.slice(at, at + cited), place)) {
       parts.push(hasWords || at + cited < end ? [hasWords ? last : at, at + cited] : [at, next]);
-    } else if (/\p{L}/u.test(text.slice(at, end))) hasWords = true;
+    } else if (/\p{L}/u.test(text.slice(at, end))) {
+      if (!hasWords) front = parts.length;
+      parts = parts.slice(0, front);
+      hasWords = true;
+    }
     last = end;
     at = next;
   }
@@ -73,7 +79,7 @@ function isTold(clause, place) {
     .replace(HOURS, (found) => taken(hours.includes(plain(found)), found))
     .replace(LENGTH, (found, figure, unit) =>
       taken(`${figure}${/^(公里|千米|k)/iu.test(unit) ? "km" : "m"}` === far, found))
-    .replace(STARS, (found, one, other) => taken((one ?? other) === stars, found))
+    .replace(STARS, (found, one, two, three) => taken((one ?? two ?? three) === stars, found))
     .replace(PRICE, (found, one, other) => taken(Number(one ?? other) === place.cost, found));
   const letters = rest.match(UNSPACED)?.length ?? 0, words = rest.match(WORD)?.length ?? 0;
   const isOther = /[\d\u0001\u0002]/u.test(rest) || OWN_WORDS.test(rest);
