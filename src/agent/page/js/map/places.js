@@ -117,7 +117,9 @@ export class PlacesView {
     const left = new Map(outing?.left_out?.map(({ place, text }) => [place, text]));
     /** @type {Map<Place, HTMLElement>} */
     const found = new Map();
-    for (const node of this.#body.querySelectorAll("li:not([data-place-id])")) {
+    /** @type {NodeListOf<HTMLElement>} */
+    const nodes = this.#body.querySelectorAll("li:not([data-place-id])");
+    for (const node of nodes) {
       const cites = citesIn(node), named = places.filter((place) => nameIn(node.textContent, place));
       /** @param {Place} place */
       const turn = (place) => (cites.indexOf(recordOf(place, sources) ?? 0) + 1) || Infinity;
