@@ -2,25 +2,30 @@
 
 import argparse
 import re
+import sys
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.resources import files
 from typing import Any, NoReturn
 
 from agent import __version__
+from agent.cli.console import USAGE, called_as, console_language, fail
 
 
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("must be 1 or more")
-    return number
+def _whole(most: float = float("inf")) -> Callable[[str], int]:
+    """Return the reader of a whole number from 1 to `most`; it raises ValueError."""
+
+    def read(text: str) -> int:
+        if not 1 <= (number := int(text)) <= most:
+            raise ValueError
+        return number
+
+    return read
 
 
 def _amount(text: str) -> float:
-    amount = float(text)
-    if not 0 <= amount < float("inf"):
-        raise argparse.ArgumentTypeError("must be 0 or more")
+    if not 0 <= (amount := float(text)) < float("inf"):
+        raise ValueError
     return amount
 
 
@@ -32,22 +37,14 @@ def _utf8(text: str) -> str:
         return text
 
 
-def _count(text: str) -> int:
-    value = int(text)
-    if not 1 <= value <= 200:
-        raise argparse.ArgumentTypeError("must be between 1 and 200")
-    return value
-
-
-def _port(text: str) -> int:
-    value = int(text)
-    if not 1 <= value <= 65_535:
-        raise argparse.ArgumentTypeError("must be between 1 and 65535")
-    return value
-
-
-_READERS = {"amount": _amount, "count": _count, "port": _port, "positive": _positive, "text": _utf8}
-"""What reads a value, by the name of its `type`."""
+_READERS: Mapping[str, Callable[[str], object]] = {
+    "amount": _amount,
+    "count": _whole(200),
+    "port": _whole(65_535),
+    "positive": _whole(),
+    "text": _utf8,
+}
+"""What reads a value, by the name of its `type`; the texts `parser` say what each takes."""
 _NEGATIVE = re.compile(r"-[\d.]")
 _EXCLUDED = re.compile(r"-[^-]")
 _TANLU_EPILOG = """examples:
@@ -68,10 +65,27 @@ _TANLU_EPILOG = """examples:
   tanlu config set GEMINI_API_KEY"""
 
 
+class _Refusal(argparse.ArgumentError):
+    """Hold the whole sentence that says what is wrong with an argument."""
+
+    def __str__(self) -> str:
+        """Return the sentence: it names the argument itself."""
+        return self.message
+
+
 class _Parser(argparse.ArgumentParser):
-    """Refuse an unknown command or option with the one that was probably meant."""
+    """Say what is wrong in a sentence of the reader's language, and what was probably meant."""
 
     command: str | None = None
+
+    def parse_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
+        """Return the arguments; end with usage for one that nothing takes."""
+        found, rest = self.parse_known_args(args, namespace)  # type: ignore[no-untyped-call]
+        if rest:
+            given = rest[0].partition("=")[0]
+            told = _said("option" if given.startswith("-") else "too_many", given=given)
+            self._end(_with_meant(told, given, self._words()))
+        return found
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
         """Parse as usual, and note the command, whose options may be meant."""
@@ -79,14 +93,60 @@ class _Parser(argparse.ArgumentParser):
         self.command = getattr(namespace, "command", None)
         return namespace, rest
 
-    def error(self, message: str) -> NoReturn:
-        """End with usage and the message, naming a close command or option."""
-        import difflib
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        try:
+            return super()._get_value(action, arg_string)
+        except argparse.ArgumentError:
+            told = _said("wrong", name=_name(action), wanted=_wanted(action), given=arg_string)
+            raise _Refusal(action, told) from None
 
-        match = re.search(r"invalid choice: '([^']*)'|unrecognized arguments: (-[^\s=]+)", message)
-        word = (match[1] or match[2]) if match else ""
-        meant = difflib.get_close_matches(word, self._words(), 1, cutoff=0.65)
-        super().error(f"{message}; did you mean {meant[0]}?" if meant else message)
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError:
+            wanted = _wanted(action)
+            if isinstance(action, argparse._SubParsersAction):
+                told = _said("command", given=value)
+            elif action.option_strings:
+                told = _said("wrong", name=_name(action), wanted=wanted, given=value)
+            else:
+                told = _said("none_such", given=value, wanted=wanted)
+            raise _Refusal(action, _with_meant(told, value, action.choices or ())) from None
+
+    def _match_argument(self, action: argparse.Action, arg_strings_pattern: str) -> int:
+        try:
+            return super()._match_argument(action, arg_strings_pattern)
+        except argparse.ArgumentError:
+            told = _said("value", name=_name(action), wanted=_wanted(action))
+            raise _Refusal(action, told) from None
+
+    def error(self, message: str) -> NoReturn:
+        """End with usage: what argparse says itself is told in sentences of our own."""
+        refused = sys.exc_info()[1]
+        if isinstance(refused, _Refusal):
+            self._end(message)
+        name = getattr(refused, "argument_name", None)
+        if name is None:
+            named = message.rpartition(": ")[2].split(", ")
+            lacking = [_wanted(action) for action in self._actions if _name(action) in named]
+            self._end(_said("missing", wanted=", ".join(lacking)))
+        other = message.rpartition(" ")[2]
+        grouped = [
+            {_name(action) for action in group._group_actions}
+            for group in self._mutually_exclusive_groups
+        ]
+        if any({name, other} <= names for names in grouped):
+            self._end(_said("conflict", name=name, other=other))
+        self._end(_said("switch", name=name))
+
+    def _end(self, told: str) -> NoReturn:
+        """Print the sentence, and what tells all arguments unless it ends in a guess."""
+        words = [*called_as(), *self.prog.split()[1:], self.command or "", "--help"]
+        command = " ".join(filter(None, words))
+        if told.endswith(("?", "？")):
+            sys.exit(fail(told, code=USAGE))
+        then = _said("help", command=command)
+        sys.exit(fail(_said("sentence", text=told), code=USAGE, then=then))
 
     def _words(self) -> list[str]:
         """Return the commands, and the options of the one in the arguments."""
@@ -99,10 +159,37 @@ class _Parser(argparse.ArgumentParser):
         return words
 
 
+def _name(action: argparse.Action) -> str:
+    return argparse._get_action_name(action) or ""
+
+
+def _wanted(action: argparse.Action) -> str:
+    """Return what an argument takes: one of some words, a kind of number, or as its help has it."""
+    if action.choices is not None:
+        return _said("one_of", choices=", ".join(map(str, action.choices)))
+    reader = next((name for name, read in _READERS.items() if read is action.type), "text")
+    return str(action.metavar) if reader == "text" else _said(reader)
+
+
+def _with_meant(told: str, given: str, words: Iterable[str]) -> str:
+    import difflib
+
+    meant = difflib.get_close_matches(given, list(words), 1, cutoff=0.65)
+    return _said("meant", text=told, word=meant[0]) if meant else told
+
+
+def _said(key: str, **values: object) -> str:
+    """Say a text of `parser`; the texts are only read where something is wrong."""
+    from agent.texts import say
+
+    return say(f"parser.{key}", console_language(), **values)
+
+
 def build_parser(commands: Iterable[str]) -> argparse.ArgumentParser:
     """Build the parser of `tanlu`; `commands` are those this installation has."""
     parser: argparse.ArgumentParser = _Parser(
         prog="tanlu",
+        allow_abbrev=False,
         description="Research on the web and on the map, answered with sources you can check.",
         epilog=_TANLU_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -125,7 +212,7 @@ def _declare(
 ) -> None:
     """Add a command to the parser of `tanlu`."""
     shown = argparse.RawDescriptionHelpFormatter if raw else argparse.HelpFormatter
-    command = chosen.add_parser(name, formatter_class=shown, **words)
+    command = chosen.add_parser(name, formatter_class=shown, allow_abbrev=False, **words)
     groups: dict[str, argparse._ActionsContainer] = {}
     for names, row in arguments.items():
         group = row.pop("group", "")

@@ -1,0 +1,99 @@
+"""What the parser of the command line refuses is told in a sentence, with what to do instead."""
+
+import argparse
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from agent.cli import COMMANDS, main
+from agent.cli.parser import build_parser
+
+ARGPARSE = re.compile(r"expected|invalid|unrecognized|not allowed|required:|argument -|usage:")
+"""Words of the library's own fragments."""
+OPTIONS_OF_PYTHON = {"-h", "--help", "--version"}
+
+
+def commands() -> dict[str, argparse.ArgumentParser]:
+    (chosen,) = (a for a in build_parser(COMMANDS)._actions if a.dest == "command")
+    assert isinstance(chosen.choices, dict)
+    return chosen.choices
+
+
+def given(parser: argparse.ArgumentParser) -> list[str]:
+    """What a command needs before its options are looked at."""
+    needed = [a for a in parser._actions if a.required and a.nargs not in ("*", "?")]
+    return [str(next(iter(action.choices or ["x"]))) for action in needed]
+
+
+def wrong() -> Iterator[tuple[str, ...]]:
+    """Every way in which an argument of a command can be refused."""
+    for name, parser in commands().items():
+        yield name, *given(parser), "--no-such-option"
+        if given(parser):
+            yield (name,)
+        for action in parser._actions:
+            if OPTIONS_OF_PYTHON & {*action.option_strings}:
+                continue
+            begin = (name, *given(parser), *action.option_strings[-1:])
+            if action.option_strings and action.nargs == 0:
+                yield *begin[:-1], f"{begin[-1]}=1"
+            elif action.option_strings:
+                yield begin
+            if action.choices is not None:
+                yield (*begin[: None if action.option_strings else 1], "qqqqqq")
+            elif action.type is not None and begin[-1] not in ("--format-requirement",):
+                yield from ((*begin, bad) for bad in ("-1", "x") if action.option_strings)
+        for group in parser._mutually_exclusive_groups:
+            first, other = (a.option_strings[-1] for a in group._group_actions[:2])
+            yield name, first, other, "x"
+    yield ("nnnnnn",)
+    yield ("--no-such-option",)
+    yield ("doctor", "more")
+
+
+CASES = list(wrong())
+
+
+def test_every_command_and_every_kind_of_refusal_is_there() -> None:
+    assert {case[0] for case in CASES} >= set(COMMANDS)
+    assert len(CASES) > 120
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+@pytest.mark.parametrize("case", CASES, ids=" ".join)
+def test_a_refusal_is_one_sentence_in_the_readers_language_that_says_what_to_do(
+    case: tuple[str, ...],
+    language: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("ANSWER_LANGUAGE", language)
+    assert main(case) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    (line,) = shown.err.splitlines()
+    told = line.removeprefix("tanlu: ")
+    assert told != line
+    assert not ARGPARSE.search(told)
+    assert bool(re.search(r"[一-鿿]", told)) is (language == "zh")
+    assert re.search(r"(\. What it takes: .*|。 用法见 .*)--help$|[?？]$", told)
+
+
+def test_what_is_meant_is_guessed_from_what_the_argument_takes(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANSWER_LANGUAGE", "en")
+    assert main(["config", "lst"]) == 2
+    assert main(["serve", "--engine", "langraph"]) == 2
+    shown = capsys.readouterr().err.splitlines()
+    assert shown[0].endswith("give one of list, set, unset; did you mean list?")
+    assert shown[1].endswith("did you mean langgraph?")
+
+
+def test_an_option_is_written_out_so_that_a_script_means_the_same_later(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANSWER_LANGUAGE", "en")
+    assert main(["ask", "q", "--assist", "agent"]) == 2
+    assert capsys.readouterr().err.endswith("did you mean --assistant?\n")
