@@ -70,6 +70,14 @@ class Reader:
 SUPPORTED: dict[str, object] = {"v": "s", "p": ["1.1"]}
 
 
+async def test_a_ruling_on_a_part_that_a_sentence_does_not_have_is_one_on_the_sentence() -> None:
+    async def of_parts(batch: Sequence[Statement], evidence: Evidence) -> list[Ruling]:
+        return [Ruling.model_validate({"id": f"{one.name}b", **SUPPORTED}) for one in batch]
+
+    done = await checked(f"门票60元[1]({URL})。", of_parts)
+    assert done.counts["supported"] == 1
+
+
 async def test_every_statement_is_judged_once_also_those_of_blocks_that_ended_early() -> None:
     blocks = [f"第{n}句门票60元[1]({URL})。" for n in range(40)]
     reader = Reader(门票=SUPPORTED)

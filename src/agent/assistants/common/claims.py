@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise
 from operator import itemgetter
+from string import ascii_lowercase
 from typing import Any
 
 from agent.assistants.common.check_limits import Cause, Judged, ended, unchecked_note
@@ -190,8 +191,12 @@ class ClaimCheck:
         self._judging.heard |= {one.key for one in asked}
         every = {one.key for one in self.statements} or self._judging.asked
         self.told(len(self._judging.heard & every), len(every))
+        # A ruling on a part "5b" of a sentence that has none is one on the sentence.
         by_name = {one.name: one for one in asked}
-        self._rulings |= {by_name[r.id].key: r for r in rulings if r.id in by_name}
+        named = [
+            (by_name.get(r.id) or by_name.get(r.id.rstrip(ascii_lowercase)), r) for r in rulings
+        ]
+        self._rulings |= {one.key: ruling for one, ruling in named if one}
 
     def _decided_before(self, one: Statement, evidence: Evidence) -> tuple[str, ...]:
         """Return the passages of what it cites that were decisive before the text was revised."""
