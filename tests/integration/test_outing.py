@@ -327,3 +327,16 @@ async def test_a_kind_that_no_search_had_is_what_the_map_finds_for_its_words(lab
     first, meal = stops(state)
     assert (first, meal[:2]) == ("上海海洋水族馆", "南翔")
     assert "室内亲子" not in told(state)["outing"].get("lacks", [])
+
+
+async def test_a_day_tells_no_distance_to_a_car_park_of_the_question_before(lab: Lab) -> None:
+    """Edited after a question about parking, its stops said how far another car park was."""
+    lab = at_noon(lab, "2026-11-25")
+    parking = plan({**nearby("王府井", "停车场"), "web": False})
+    day = plan(SIGHTS, outing={}, day="2026-11-28")
+    scripted(lab, generate_query=[day, parking, plan(outing={"begins": "11:00"})])
+    await lab.ask("周六在王府井逛一天")
+    await lab.ask("附近哪里能停车")
+    edited = await lab.ask("十一点开始")
+    assert {*stops(edited)} == {place["name"] for place in told(edited)["places"]}
+    assert not any("further" in place for place in told(edited)["places"])

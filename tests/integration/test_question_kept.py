@@ -553,3 +553,15 @@ async def test_what_reflection_names_beside_enough_is_no_line_below_the_answer(l
     enough = ModelReply(json={"is_sufficient": True, "knowledge_gap": gap, "follow_up_queries": []})
     scripted(lab, generate_query=[plan(nearby("王府井", "书店"))], reflection=[enough])
     assert gap not in answer_of(await lab.ask("王府井附近的书店停车贵吗")).text
+
+
+async def test_each_of_one_kind_tells_the_nearest_of_the_other_kind_that_was_asked_for(
+    lab: Lab,
+) -> None:
+    """The question names no car park, and all that had been found beside was dropped for that."""
+    both = plan(nearby("王府井", "博物馆"), nearby("王府井", "停车场"))
+    scripted(lab, generate_query=[both])
+    state = await lab.ask("王府井附近的博物馆，旁边要能停车")
+    museums = [place for place in told(state)["places"] if "博物馆" in place["keywords"]]
+    assert museums
+    assert all(place["further"][0]["kind"] == "parking" for place in museums)

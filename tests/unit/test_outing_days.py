@@ -197,11 +197,13 @@ def planned() -> Days:
     return days
 
 
-def test_a_stop_that_goes_is_told_once() -> None:
+def test_a_stop_that_goes_is_told_as_long_as_it_is_gone() -> None:
     days = planned()
     without = days.ask("不去中山公园了", [], **change("中山公园", "leave_out"))
     assert reasons(without) == {"中山公园": "unwanted"}
-    assert days.ask("改到周日", [], day="2026-11-29", outing={})["left_out"] == []
+    sunday = days.ask("改到周日", [], day="2026-11-29", outing={})
+    assert reasons(sunday) == {"中山公园": "unwanted"}
+    assert "中山公园：按您的要求\n" in told(sunday), "it has no source, and so no pin"
 
 
 def test_what_comes_in_for_another_leaves_the_others_in_their_order() -> None:

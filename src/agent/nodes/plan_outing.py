@@ -95,7 +95,7 @@ async def plan_outing(
         outing = await planner.outing() or outing
     if outing:
         missed = [left for left in outing["left_out"] if _is_missed(left, aim, asked_for)]
-        outing["left_out"] = missed
+        outing["left_out"] = [*missed, *_unwanted_before(state, outing)]
     if outing and zone is not CHINA:
         outing["zone"] = str(zone)
     count = sum("place" in stop for stop in outing["stops"]) if outing else 0
@@ -256,18 +256,31 @@ def _wanted(state: OverallState, places: Sequence[Place]) -> frozenset[str]:
     """Return the ids of the places that the person wants: they come first.
 
     They are those that they asked for; of a list all, but where the day has room for only some of
-    them, or says of what kinds they are.
+    them, or says of what kinds they are. What a changed day had no time for waits for room.
     """
     turn = state["turn"]
     wish, again = turn["outing"], turn.get("replans", [])
     is_list = "order" not in wish and len(again) <= wish.get("stops", len(again))
-    return _asked_for(state, places) | frozenset(again if is_list else [])
+    return (_asked_for(state, places) | frozenset(again if is_list else [])) - _waits(state, places)
+
+
+def _waits(state: OverallState, places: Sequence[Place]) -> frozenset[str]:
+    """Return the ids of what the planned day had no time for, and that is not named now."""
+    outing = (state.get("previous") or NO_PREVIOUS).get("outing")
+    left = outing["left_out"] if outing and _planned_before(state) else []
+    full = frozenset(each["place"] for each in left if _is_full(each))
+    return full - _named_in(state, places)
 
 
 def _asked_for(state: OverallState, places: Sequence[Place]) -> frozenset[str]:
     """Return the ids of the places named to go to; of a day that is changed of all."""
     if _planned_before(state):
         return frozenset(place["id"] for place in places)
+    return _named_in(state, places)
+
+
+def _named_in(state: OverallState, places: Sequence[Place]) -> frozenset[str]:
+    """Return the ids of the places that the question names as somewhere to go."""
     words = f"{state['turn']['question']}\n{words_of_user(state['turn'])}"
     # "Lunch near the museum" asks for no museum.
     return frozenset(mentioned(places, without_origins(words)))
@@ -284,10 +297,25 @@ def _is_missed(left: LeftOut, aim: Aim, asked_for: Collection[str]) -> bool:
 
     That a day has no room for all of a list, of which nobody named this one, needs no word.
     """
-    is_full = left["reason"] in ("time", "meals")
-    return left["place"] in (asked_for if is_full else aim.wanted) and not (
-        is_full and "stops" in aim.wish
-    )
+    named = asked_for if _is_full(left) else aim.wanted
+    return left["place"] in named and not (_is_full(left) and "stops" in aim.wish)
+
+
+def _is_full(left: LeftOut) -> bool:
+    """Return whether a place is not in the plan for want of time."""
+    return left["reason"] in ("time", "meals")
+
+
+def _unwanted_before(state: OverallState, outing: Outing) -> list[LeftOut]:
+    """Return what earlier changes of the day took out of it, and no later one put back."""
+    told, before = {each["place"] for each in outing["left_out"]}, state.get("previous")
+    earlier = (before or NO_PREVIOUS).get("outing")
+    gone = {*outing["wish"].get("without", [])} - {*told, *places_of(outing)}
+    return [
+        LeftOut(**{**left, "source": ""})
+        for left in (earlier["left_out"] if earlier else ())
+        if left["place"] in gone and left["reason"] == "unwanted"
+    ]
 
 
 class _Planner:

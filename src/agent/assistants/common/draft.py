@@ -44,6 +44,7 @@ from agent.core.strings import letters_of
 from agent.evidence.citations import Citer, inert
 from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.statements import LINKED, Notation, statements
+from agent.evidence.kinds import kind_searched
 from agent.evidence.mentions import places_of, source_ids
 from agent.evidence.ordering import judged
 from agent.evidence.records import (
@@ -56,7 +57,7 @@ from agent.evidence.references import SourceListFilter, resolved
 from agent.evidence.types import Constraints, Gap, Place, Route, Source
 from agent.search.hits import RULED_OUT, rules_text
 from agent.search.rules import rules_of
-from agent.state import Gathered, Previous, reader_language
+from agent.state import Gathered, Previous, Turn, reader_language
 from agent.texts import say
 
 _REFUSAL = 600
@@ -67,18 +68,29 @@ _SHOWN_QUERIES, _LONGEST_SHOWN = 5, 120
 def _judged_again(state: Gathered, found: Sequence[Place]) -> Previous:
     """Return what the last answer cited, its places with verdicts on what is demanded now.
 
-    And those that it listed with what is near to them of what was found.
+    And those that it listed with what is near to them of what was found; a day's without what an
+    earlier question was about, the nearest car park.
     """
     previous, turn = state.get("previous") or NO_PREVIOUS, state["turn"]
-    demands = turn.get("constraints", {})
+    demands, known = turn.get("constraints", {}), previous["places"]
     others = cast(Constraints, {name: each for name, each in demands.items() if name != "kind"})
-    near = {place["id"]: place for place in with_nearest_found(listed_last(previous), found)}
+    if _may_tell_nearest(turn):
+        near = {place["id"]: place for place in with_nearest_found(listed_last(previous), found)}
+        known = [near.get(place["id"], place) for place in known]
+    else:
+        known = from_origins_named(known, turn["question"])
     # Of the kind nothing where a place was looked for by its name.
     places = [
         judged([place], demands if place["keywords"] else others, reader_language(turn))[0]
-        for place in (near.get(place["id"], place) for place in previous["places"])
+        for place in known
     ]
     return Previous(**{**previous, "places": places})
+
+
+def _may_tell_nearest(turn: Turn) -> bool:
+    """Return whether places tell what of another kind is near: in a day only if it is demanded."""
+    demanded = turn.get("constraints", {}).get("other", [])
+    return "outing" not in turn or any(map(kind_searched, demanded))
 
 
 class Draft:
@@ -108,8 +120,7 @@ class Draft:
         self.meter = meter_of(state, configuration, services, answering=True)
         self.turn, self.language = state["turn"], reader_language(state["turn"])
         places = self._judged(state.get("places", []))
-        # What is near to a place may be what is demanded of it.
-        self.places = self._judged(with_nearest(places))
+        self.places = self._beside(places)
         self.previous, found = _judged_again(state, places), state.get("sources_gathered", [])
         self.earlier = with_ids_of(found, self.previous)
         """What the last turn left as a model is shown it: one id a page, one a passage."""
@@ -324,7 +335,14 @@ class Draft:
             found = [*self.state.get("places", []), *places]
             ways = [*self.state.get("routes", []), *routes]
             self.state = cast(Gathered, {**self.state, "places": found, "routes": ways})
-            self.places = self._judged(with_nearest(self._judged(found)))
+            self.places = self._beside(self._judged(found))
+
+    def _beside(self, places: list[Place]) -> list[Place]:
+        """Return judged places with what is near to them: that may be what is demanded of them."""
+        if not _may_tell_nearest(self.turn):
+            return places
+        demands = self.turn.get("constraints", {})
+        return judged(with_nearest(places), demands, self.language)
 
     def _judged(self, places: Sequence[Place]) -> list[Place]:
         demands = self.turn.get("constraints", {})

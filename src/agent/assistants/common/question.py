@@ -319,9 +319,9 @@ def _stops(previous: Previous) -> list[str]:
 
 
 def _changed_day(previous: Previous, changes: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the planned stops and what the changes add; none where too few of them are left.
+    """Return the planned stops, what the plan missed, and what the changes add.
 
-    What the plan had left out does not come in because a stop goes.
+    None where too few of them are left.
     """
     meant = meant_by(changes, previous.get("outing"), previous["places"])
     pairs = list(zip(changes, meant, strict=True))
@@ -332,7 +332,7 @@ def _changed_day(previous: Previous, changes: Sequence[Mapping[str, Any]]) -> li
         if is_new or change["change"] == "leave_out"
         for id in ids
     }
-    ids = dict.fromkeys([*_stops(previous), *(id for ids in meant for id in ids)])
+    ids = dict.fromkeys([*_planned(previous), *(id for ids in meant for id in ids)])
     return [*ids] if len(ids.keys() - gone) + sum(new) >= _LEAST_PLACES else []
 
 

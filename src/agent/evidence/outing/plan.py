@@ -393,7 +393,7 @@ class _Planner:
     def _usual_hours(self, place: Place, minutes: int, first: int) -> list[Window]:
         """Return when one usually goes to such a place; beside that only if somebody said so.
 
-        In a named order, or in that of the plan before, no lunch is late before it could be dinner.
+        In a named order no lunch is late before it could be dinner.
         """
         bends, own = self._bends(place), self._wish.get("eats", {}).get(place["id"])
         if self._is_meal(place):
@@ -401,7 +401,7 @@ class _Planner:
             for meal in [own] if own else self._wish.get("meals", MEALS):
                 first, last = MEALS[meal]
                 limits = (0, _DAY) if own else _MAY_BE[meal] if bends else (first, last)
-                last = _MAY_BE[meal][1] if self._order or self._aim.before else last
+                last = _MAY_BE[meal][1] if self._order else last
                 windows.append(Window(*limits, meal, (first, last)))
             return windows
         if is_for_evenings(place):

@@ -173,7 +173,8 @@ def day_lines(outing: Outing, language: Language) -> str:
 
 def _left_out_line(left: LeftOut, language: Language) -> str:
     line = say("outing.left_out_line", language, name=_cell(left["name"]), reason=left["text"])
-    return line + _marker(left["source"])
+    # What the person took out needs no source, and no pin.
+    return line + _marker("" if left["reason"] == "unwanted" else left["source"])
 
 
 def _marker(source: str) -> str:
