@@ -119,7 +119,8 @@ else:
         return None
 
 
-_RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)")
+_PORTS = (f"{port}{number}" for port in ("com", "lpt") for number in range(10))
+_RESERVED = frozenset({"con", "prn", "aux", "nul", *_PORTS})
 _LONGEST = 80
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -128,7 +129,7 @@ def file_name_of(id: str) -> str:
     """Return the id as a file name for every system; a changed one ends with a hash."""
     name = _UNSAFE.sub("_", id).strip(".")[:_LONGEST]
     # Upper case is hashed, too: some systems take A.json and a.json for one file.
-    if name == id and name == name.lower() and name and not _RESERVED.match(name):
+    if name == id and name == name.lower() and name and name.partition(".")[0] not in _RESERVED:
         return name
     return (
         f"{name or 'question'}-{hashlib.sha1(id.encode(), usedforsecurity=False).hexdigest()[:8]}"

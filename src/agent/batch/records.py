@@ -22,7 +22,6 @@ MAX_LINE = 1_000_000
 _DELIMITERS = (",", ";", "\t")
 _NEXT_ELEMENT = re.compile(r"[\s,]*(?=[^\s,\]])")
 _NOT_DECODED = "not in the encoding of the other lines ({name}); save the file as UTF-8"
-_ALONE = re.compile("[\udc80-\udcff]")
 _NAMES = {
     name: column
     for column, names in {
@@ -83,7 +82,8 @@ def plain_column(column: str) -> str:
 
     `编号`, `ID / 编号` and `编号（id）` are `id`.
     """
-    name = re.sub(r"[\s_-]+", "_", unicodedata.normalize("NFKC", column).strip().casefold())
+    plain = unicodedata.normalize("NFKC", column).casefold()
+    name = "_".join(" ".join(split_at(plain, "-_")).split())
     if name in _NAMES:
         return _NAMES[name]
     parts = [part.strip("_") for part in split_at(name, _BETWEEN_NAMES)]
@@ -123,10 +123,15 @@ def _json_records(text: str, not_decoded: str) -> Iterator[FileRecord]:
             yield _json_record(number, line, not_decoded)
 
 
+def _is_decoded(text: str) -> bool:
+    """Return whether a text has no bytes that its encoding does not know."""
+    return not any("\udc80" <= char <= "\udcff" for char in text)
+
+
 def _json_record(number: int, line: str, not_decoded: str) -> FileRecord:
     if len(line) > MAX_LINE:
         return FileRecord(number, {}, f"longer than {MAX_LINE:,} characters")
-    if _ALONE.search(line):
+    if not _is_decoded(line):
         return FileRecord(number, {}, not_decoded)
     try:
         value = parse_json(line)
@@ -172,7 +177,7 @@ def _csv_records(text: str, columns: frozenset[str], not_decoded: str) -> Iterat
 
 
 def _csv_record(line: int, header: list[str], cells: list[str], not_decoded: str) -> FileRecord:
-    if _ALONE.search("".join(cells)):
+    if not _is_decoded("".join(cells)):
         return FileRecord(line, {}, not_decoded)
     if any(cell.strip() for cell in cells[len(header) :]):
         return FileRecord(line, {}, f"{len(cells)} cells under {len(header)} columns")

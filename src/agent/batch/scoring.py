@@ -11,12 +11,11 @@ from typing_extensions import TypedDict
 
 from agent.batch.answers import Row, RowStatus
 from agent.batch.questions import Question
-from agent.core.strings import has_any, split_at
+from agent.core.strings import has_any, split_at, without_digit_groups
 
 _Z = 1.959963984540054
 """Of a normal distribution, 95% lie within so many standard deviations."""
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,4})?", re.ASCII | re.IGNORECASE)
-_GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?", re.ASCII)
 _SEPARATORS = ",;、"
 # Full-width forms mean what their ASCII forms mean; so does the typographic minus.
 _WIDTHS = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20, 0x2212: 0x2D}
@@ -87,9 +86,7 @@ def _ascii_width(text: str) -> str:
 
 def _expected_number(text: str) -> Decimal | None:
     """Parse a number whose commas stand between groups of three digits; "1, 2" is a list."""
-    bare = text.translate(_UNITS).strip()
-    if _GROUPED.fullmatch(bare):
-        bare = bare.replace(",", "")
+    bare = without_digit_groups(text.translate(_UNITS).strip())
     return Decimal(bare) if _NUMBER.fullmatch(bare) else None
 
 

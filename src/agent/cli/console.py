@@ -4,7 +4,6 @@ import io
 import json
 import locale
 import os
-import re
 import shlex
 import sys
 from typing import TYPE_CHECKING, TextIO
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from agent.texts import Language
 
 ANSWERED, FAILED, USAGE, CANCELLED = 0, 1, 2, 130
-_UNSEEN = re.compile(r"[\x7f-\x9f]")
+_UNSEEN = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}
 _LINES_SHOWN = 20
 _MORE = "More is shown by --log-file FILE or TANLU_LOG_LEVEL=DEBUG."
 
@@ -77,8 +76,7 @@ def tell_aside(line: str) -> None:
 def print_json(value: object) -> None:
     """Print exactly one object and a line break; ASCII where the console cannot show everything."""
     text = json.dumps(value, ensure_ascii=not is_utf8(sys.stdout), allow_nan=False)
-    text = _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-    print(text, flush=True)  # noqa: T201
+    print(text.translate(_UNSEEN), flush=True)  # noqa: T201
 
 
 def print_result(told: object, words: str, *, as_json: bool) -> None:

@@ -1,7 +1,6 @@
 """Parse the arguments of every command, which `commands.toml` lists; `--help` must be instant."""
 
 import argparse
-import re
 import sys
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -45,8 +44,6 @@ _READERS: Mapping[str, Callable[[str], object]] = {
     "text": _utf8,
 }
 """What reads a value, by the name of its `type`; the texts `parser` say what each takes."""
-_NEGATIVE = re.compile(r"-[\d.]")
-_EXCLUDED = re.compile(r"-[^-]")
 _TANLU_EPILOG = """examples:
   tanlu ask "王府井附近适合遛娃的好去处"
   tanlu ask -c "那附近有停车场吗"
@@ -229,10 +226,10 @@ def join_negative_values(argv: Sequence[str]) -> list[str]:
     """Join `--near -0.12,51.50` and `--site -b.com`: the minus would begin an option."""
     joined: list[str] = []
     for argument in argv:
-        if joined and joined[-1] == "--near" and _NEGATIVE.match(argument):
-            joined[-1] = f"--near={argument}"
-        elif joined and joined[-1] == "--site" and _EXCLUDED.match(argument):
-            joined[-1] = f"--site={argument}"
+        option, sign, value = joined[-1:], argument[:1], argument[1:2]
+        is_number = option == ["--near"] and (value.isdigit() or value == ".")
+        if sign == "-" and (is_number or (option == ["--site"] and value not in ("", "-"))):
+            joined[-1] += f"={argument}"
         else:
             joined.append(argument)
     return joined

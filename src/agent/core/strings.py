@@ -14,7 +14,6 @@ _INVALID = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
 _LINE_ENDS = "\x0b\x0c\x1c\x1d\x1e\x85"
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _OPENS, _CLOSES = "(（[【", ")）]】"
 
 
@@ -23,7 +22,7 @@ def has_han(text: str) -> bool:
     return any("\u3400" <= char <= "\u9fff" for char in text)
 
 
-_UNSPACED = re.compile("[\u3000-\u303f\u3400-\u4dbf\u4e00-\u9fff\uff00-\uffef]")
+_UNSPACED = (("\u3000", "\u303f"), ("\u3400", "\u4dbf"), ("\u4e00", "\u9fff"), ("\uff00", "\uffef"))
 
 
 def is_unspaced(char: str) -> bool:
@@ -31,7 +30,7 @@ def is_unspaced(char: str) -> bool:
 
     Korean is as wide, and has them.
     """
-    return _UNSPACED.match(char) is not None
+    return any(first <= char <= last for first, last in _UNSPACED)
 
 
 def is_plain_word(text: str) -> bool:
@@ -115,8 +114,7 @@ def valid_text(text: str) -> str:
     """
     if is_valid(text):
         return text
-    if _SURROGATE.search(text):
-        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return _INVALID.sub(lambda match: "\n" if match[0] in _LINE_ENDS else "", text)
 
 

@@ -22,23 +22,23 @@ from agent.texts import detect_language
 
 _I = re.IGNORECASE
 LNGLAT = re.compile(r"(?<![\d.])-?\d{1,3}\.\d{2,}\s*[,，]\s*-?\d{1,3}\.\d{2,}(?![\d.])")
-_NEAR_ME = "附近|周边|旁边|最近的|near|nearby|nearest|closest|close by"
-NEAR_ME = any_word(_NEAR_ME)
-NEAR = any_word(f"{_NEAR_ME}|边上|around here|around me")
-ROUTE = any_word(
-    "怎么走|怎么去|怎么到|如何去|如何到|路线|多久|地铁|公交|高铁|开车|打车|打的|骑|步行|走路|directions|walk"
-    "|drive|cycle|subway|metro|bus|train|taxi|how do i get|how can i get|how do we get"
+NEAR = any_word(
+    "附近|周边|旁边|边上|最近的|near|nearby|nearest|closest|close by|around here|around me"
 )
+MODES: dict[str, TravelMode] = {
+    **dict.fromkeys(("公交", "地铁", "高铁", "火车", "subway", "metro", "bus", "train"), "transit"),
+    **dict.fromkeys(("步行", "走路", "走到", "walk", "walking", "on foot", "zu fuß"), "walking"),
+    **dict.fromkeys(("骑", "bike", "bicycle", "cycling", "cycle"), "bicycling"),
+    **dict.fromkeys(("开车", "自驾", "打车", "打的", "drive", "driving", "taxi", "car"), "driving"),
+}
+"""What names a way to travel."""
+_MODE = any_word(MODES)
+_NO_WAYS = ("car", "火车", "自驾")
+"""Ways to travel that are said of other things, too."""
+_ROUTE = any_word("多久|directions|how do i get|how can i get|how do we get")
 _ASKS_WAY = ("怎么走", "怎么去", "怎么到", "如何走", "如何去", "如何到", "路线")
 _NO_ROUTE = "路线图"
 DISTANCE = any_word("多远|距离|多少公里|how far|distance from|distance between|distance to")
-_WALKING = "步行|走路|走到|walk|walking|on foot"
-MODES: dict[TravelMode, re.Pattern[str]] = {
-    "transit": any_word("公交|地铁|高铁|火车|subway|metro|bus|train"),
-    "walking": any_word(_WALKING),
-    "bicycling": any_word("骑|bike|bicycle|cycling|cycle"),
-    "driving": any_word("开车|自驾|打车|打的|drive|driving|taxi|car"),
-}
 FACT = any_word(
     "地址|在哪|几点|开门|关门|门票|where is|where's|address|hours|open|close|closing|ticket",
     ending="s?",
@@ -49,10 +49,17 @@ WEATHER = re.compile(
 _NAVIGATE = any_word(
     "导航到|导航去|导航至|带我去|带我到|navigate to|navigate me to|directions to|take me to"
 )
-_ON_FOOT = any_word(f"{_WALKING}|zu fuß|fußweg|laufen|gelaufen")
-_HOW_FAR = any_word(
-    "多远|多久|多长时间|多少米|多少分钟|几分钟|how far|how long|how many minutes|how many meters"
-    "|how many metres|wie weit|wie lang|wie lange"
+_HOW_FAR = (
+    "多远",
+    "多久",
+    "多长",
+    "多少",
+    "几分钟",
+    "how far",
+    "how long",
+    "how many",
+    "wie weit",
+    "wie lang",
 )
 _MAX_TEXT = 400
 _DEFAULT_RADIUS_M = 2000
@@ -77,14 +84,8 @@ def detect_location_query(text: str) -> bool:
 def asks_walks(text: str) -> bool:
     """Return whether it is asked how far or how long one walks; code measures that at once."""
     plain = _plain(text)
-    return bool(_ON_FOOT.search(plain) and _HOW_FAR.search(plain))
-
-
-def has_location_intent(text: str) -> bool:
-    """Return whether a place or a spatial relation is named."""
-    plain = _plain(text)
-    named = LNGLAT.search(plain) or _is_near(plain) or _names_a_way(plain)
-    return bool(named or _known_place(plain) or place_after_preposition(plain))
+    is_on_foot = any(MODES.get(word[0].lower()) == "walking" for word in _MODE.finditer(plain))
+    return is_on_foot and has_any(plain.casefold(), _HOW_FAR)
 
 
 def names_known_place(text: str) -> bool:
@@ -95,13 +96,13 @@ def names_known_place(text: str) -> bool:
     plain = _plain(text)
     if LNGLAT.search(plain) or city_in(plain) or landmark_in(plain):
         return True
-    return bool(NEAR_ME.search(plain)) and detect_location_query(text)
+    return bool(NEAR.search(plain)) and detect_location_query(text)
 
 
 def needs_place(text: str) -> bool:
     """Return whether something "near me" is wanted without place or coordinates."""
     plain = _plain(text)
-    if LNGLAT.search(plain) or not NEAR_ME.search(plain):
+    if LNGLAT.search(plain) or not NEAR.search(plain):
         return False
     return detect_location_query(text) and extract_place(text) is None
 
@@ -160,7 +161,16 @@ def _is_near(plain: str) -> bool:
 
 
 def _names_a_way(plain: str) -> bool:
-    return bool(ROUTE.search(plain.replace(_NO_ROUTE, "")))
+    plain = plain.replace(_NO_ROUTE, "")
+    is_asked = _ROUTE.search(plain) or has_any(plain, _ASKS_WAY)
+    return bool(
+        is_asked or any(word[0].casefold() not in _NO_WAYS for word in _MODE.finditer(plain))
+    )
+
+
+def _mode(plain: str) -> TravelMode | None:
+    word = _MODE.search(plain)
+    return MODES.get(word[0].lower()) if word else None
 
 
 def _is_route(plain: str) -> bool:
@@ -188,7 +198,7 @@ def _route_task(plain: str, place: str | None, city: str | None) -> dict[str, An
         "origin": ends.origin if ends else None,
         "destination": ends.destination if ends else place,
         "city": city,
-        "mode": next((mode for mode, words in MODES.items() if words.search(rest)), None),
+        "mode": _mode(rest),
     }
 
 
@@ -201,7 +211,7 @@ def _intent(plain: str, place: str | None, city: str | None) -> MapIntent:
         return "weather"
     if not near and not activity and FACT.search(plain):
         return "poi"
-    if place and place == city and not NEAR_ME.search(plain):
+    if place and place == city and not NEAR.search(plain):
         return "area" if activity else "poi"
     return "nearby" if activity or near else "poi"
 
@@ -219,5 +229,5 @@ def _radius(plain: str) -> int:
     if metres := [each.amount for each in read if each.kind == "metre"]:
         return round(metres[0])
     seconds = [each.amount for each in read if each.kind == "second"]
-    walked = seconds[:1] if MODES["walking"].search(plain) else []
+    walked = seconds[:1] if _mode(plain) == "walking" else []
     return round(walked[0] / 60) * _METRES_PER_MINUTE if walked else _DEFAULT_RADIUS_M

@@ -20,7 +20,7 @@ from langchain_core.tools import BaseTool
 from agent.core.outside import parse_json, parse_json_at
 from agent.models.thoughts import Thoughts
 from agent.models.types import Finish, ModelRequest, Response, StreamPiece
-from agent.models.validation import find_object
+from agent.models.validation import OBJECT_BEGINS, find_object
 from agent.models.wrapping import Echo, OuterFence
 
 
@@ -195,7 +195,6 @@ _CALL_MARKS = re.compile(
     r"|<invoke ",
     re.IGNORECASE,
 )
-_OBJECT = re.compile(r'[{](?=\s*")')
 _XML_CALL = re.compile(r'<(?:function|invoke|tool_call|tool)(?:\s+name)?[=> ]\s*"?([\w.-]{1,64})"?')
 _XML_ARGUMENT = re.compile(
     r'<(?:parameter|arg|param)(?:\s+name)?\s*[= ]\s*"?(\w{1,64})"?>([^<]{0,4000})</'
@@ -233,7 +232,7 @@ _Found = tuple[int, str, dict[str, Any]]
 
 def _objects(text: str, offered: Mapping[str, frozenset[str]]) -> Iterator[_Found]:
     at = 0
-    for begin in [match.start() for match in _OBJECT.finditer(text)][:_MOST_OBJECTS]:
+    for begin in [match.start() for match in OBJECT_BEGINS.finditer(text)][:_MOST_OBJECTS]:
         if begin < at:
             continue
         try:

@@ -10,7 +10,6 @@ in the state: a process that goes on with a run finds none, and asks as if there
 
 import asyncio
 import logging
-import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -92,7 +91,7 @@ class FinishedText(BaseChatModel):
 log = logging.getLogger(__name__)
 _IDLE_SECONDS = 30.0
 _LAST_CHARACTERS = 200
-_ENDS = re.compile(r"[.!?。！？…|`*_)）\]】」』”\"'>]\s*$|\n\s*$")
+_ENDS = tuple(".!?。！？…|`*_)）]】」』”\"'>")
 Account = Callable[[ModelName, Meter, Any], None]
 
 
@@ -420,7 +419,8 @@ async def heard(
 
 def ends_naturally(text: str) -> bool:
     """Return True for a text that ends with a sentence, a row, a link or a line."""
-    return bool(_ENDS.search(text))
+    bare = text.rstrip()
+    return bare.endswith(_ENDS) or "\n" in text[len(bare) :]
 
 
 def continue_prompt(text: str) -> HumanMessage:

@@ -16,7 +16,7 @@ from agent.models.types import ModelRequest, Response
 
 S = TypeVar("S", bound=BaseModel)
 _FENCE = re.compile(r"```(?:json)?\s*+(.*?)```", re.DOTALL | re.IGNORECASE)
-_OBJECT_BEGINS = re.compile(r'\{(?=\s*["}])')
+OBJECT_BEGINS = re.compile(r'\{(?=\s*["}])')
 _TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+(?:"|\Z))|,(?=\s*[}\]])', re.DOTALL)
 _NO_OBJECT = "it holds no complete JSON object"
 _SHOWN_PROBLEMS = 5
@@ -138,7 +138,7 @@ def find_object(text: str) -> dict[str, Any]:
     """
     problem = _NO_OBJECT
     for candidate in (*(block for block in _FENCE.findall(text) if "{" in block), text):
-        for begin in _OBJECT_BEGINS.finditer(candidate):
+        for begin in OBJECT_BEGINS.finditer(candidate):
             try:
                 return _decode(candidate[begin.start() :])
             except json.JSONDecodeError as error:

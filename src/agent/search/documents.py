@@ -1,7 +1,6 @@
 """Define documents: their fields, one paid search, and text made safe to pass on."""
 
 import json
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
@@ -92,7 +91,8 @@ def coerce_documents(value: Any) -> list[dict[str, Any]]:
 
 MAX_TEXT = 6000
 """Characters kept of an extract or an abstract."""
-_DOI = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|doi:\s*)", re.IGNORECASE)
+_DOI = ("https://", "http://", "dx.", "doi.org/", "doi:")
+"""What may stand before a DOI, in this order."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,9 @@ def plain_passage(text: Any) -> str:
 
 def doi_of(value: Any) -> str | None:
     """Return a DOI without its address, in lower case."""
-    bare = _DOI.sub("", value.strip()).casefold() if isinstance(value, str) else ""
+    bare = value.strip().casefold() if isinstance(value, str) else ""
+    for begin in _DOI:
+        bare = bare.removeprefix(begin).strip()
     return (
         bare if bare.startswith("10.") and "/" in bare and not any(map(str.isspace, bare)) else None
     )

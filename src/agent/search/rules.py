@@ -1,6 +1,5 @@
 """Hold what a reader demands of web pages: how new they are, and of which sites."""
 
-import re
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,6 +7,8 @@ from datetime import date, timedelta
 from urllib.parse import urlsplit
 
 from agent.configuration import Configuration
+from agent.evidence.days import real_day
+from agent.evidence.figures import figures
 
 DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
 """How far back each word reaches, in days."""
@@ -61,20 +62,9 @@ class SearchRules:
 
 
 ANY = SearchRules()
-_IN_FIGURES = re.compile(r"(\d{4})(?:[-/.]|\s*年\s*)(\d{1,2})(?:[-/.]|\s*月\s*)(\d{1,2})(?!\d)")
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH = rf"({'|'.join(_MONTHS)})[a-z]*\.?"
-_NAMED_DAY = re.compile(
-    rf"\b(?:(\d{{1,2}})\s+{_MONTH}|{_MONTH}\s+(\d{{1,2}})(?:st|nd|rd|th)?),?\s+(\d{{4}})\b",
-    re.IGNORECASE,
-)
-"""28 November 2026, or November 28th, 2026."""
-_AGO = re.compile(
-    r"(?<!\d)(\d{1,6})\s*(?:(?P<day>days?|天|日)|(?P<week>weeks?|周|星期)|(?P<month>months?|个?月)"
-    r"|(?P<year>years?|年)|(?P<hour>minutes?|hours?|分钟|小时))\s*(?:ago|前)",
-    re.IGNORECASE,
-)
-_AGES = {"hour": 0, **DAYS}
+_DAY = 24 * 3600
+_AGES = {"second": 1, "month": DAYS["month"] * _DAY, "year": DAYS["year"] * _DAY}
+"""Seconds of one of a unit in which an age is told."""
 
 
 def today_here() -> str:
@@ -88,25 +78,15 @@ def published_on(text: str | None, today: str) -> date | None:
     "3 days ago" is counted back from `today`.
     """
     words = text or ""
-    if match := _IN_FIGURES.search(words):
-        return _day(match[1], match[2], match[3])
-    if match := _NAMED_DAY.search(words):
-        return _day(match[5], _number(match[2] or match[3]), match[1] or match[4])
-    if match := _AGO.search(words):
-        age = int(match[1]) * _AGES[str(match.lastgroup)]
-        return date.fromisoformat(today[:10]) - timedelta(days=min(age, _LONG_AGO))
+    for figure in figures(words):
+        if figure.date and figure.date[0]:
+            return real_day(figure.date[0], *figure.date[1:])
+        behind = words[figure.end :].strip().casefold()
+        if figure.kind in _AGES and behind.startswith(("ago", "前")):
+            age = int(figure.amount * _AGES[figure.kind] / _DAY)
+            is_age = age < _LONG_AGO
+            return date.fromisoformat(today[:10]) - timedelta(days=age) if is_age else None
     return None
-
-
-def _number(month: str) -> str:
-    return str(_MONTHS.index(month[:3].lower()) + 1)
-
-
-def _day(year: str, month: str, day: str) -> date | None:
-    try:
-        return date(int(year), int(month), int(day))
-    except ValueError:
-        return None
 
 
 _LONG_AGO = 300_000

@@ -15,6 +15,7 @@ from langchain_core.messages import AnyMessage, HumanMessage
 from agent.assistants.common.workspace import Item
 from agent.core.patterns import Linear
 from agent.core.processor import breathe, compute
+from agent.core.strings import has_han, without_digit_groups
 from agent.state import Gathered
 from agent.texts import Language, say
 
@@ -25,8 +26,6 @@ _YEAR = Linear(r"(?:19|20)[0-9]{2}(?:[-/.][0-9]{1,4}){0,2}")
 _STANDARDS = frozenset(("ASTM", "BS", "DIN", "EN", "GB", "GB/T", "IEC", "IEEE", "ISO", "JGJ",
                         "NFPA", "RFC"))  # fmt: skip
 """Whose numbers are public."""
-_GROUPS = Linear(r"[0-9]{1,3}(?:,[0-9]{3})+")
-_NO_PAIR = Linear(r"[0-9@\u3400-\u9fff]")
 _LEAST_DIGITS, _NAMED = 4, 8
 _LONGEST = 1_000_000
 """Characters that are looked through on either side."""
@@ -43,13 +42,13 @@ def inside_words(
     >>> inside_words("permit HT-2026-017", ["Contract HT-2026-017"], ["What is due?"])
     ['HT-2026-017']
     """
-    query = _without_groups(query)
+    query = without_digit_groups(query)
     wanted = dict.fromkeys([*_numbers(query), *_names(query), *_addressed(query)])
     if not wanted:
         return []
     inside = _Text.of(own)
     found = [words for words in wanted if inside.says(words) and _is_name(words, inside)]
-    found = [words for words in found if _NO_PAIR.search(words) or words not in told]
+    found = [words for words in found if not _is_pair(words) or words not in told]
     outside = _Text.of(public) if found else inside
     return [words for words in found if not outside.says(words)]
 
@@ -79,7 +78,7 @@ class KeptInside:
         words = await compute(
             lambda: inside_words(query, self.own, self.public, query), otherwise=list[str]
         )
-        bare = _without_groups(query) if words else query
+        bare = without_digit_groups(query) if words else query
         for each in words:
             bare = bare.replace(each, " ")
         return " ".join(bare.split())
@@ -113,7 +112,7 @@ class _Text:
             breathe()
             kept.append(each[: max(0, left)])
             left -= len(each)
-        text = _without_groups("\n".join(kept))
+        text = without_digit_groups("\n".join(kept))
         return _Text(text, _small(text))
 
     def says(self, words: str) -> bool:
@@ -144,10 +143,6 @@ def _goes_on(letters: str) -> bool:
     return len(letters) == 2 and all(c == "@" or (c.isalnum() and c < "\u2e80") for c in letters)
 
 
-def _without_groups(text: str) -> str:
-    return _GROUPS.sub(lambda match: match[0].replace(",", ""), text)
-
-
 def _numbers(query: str) -> Iterator[str]:
     """Yield addresses of mail and numbers with four digits; no years, days, numbers of norms."""
     before = ""
@@ -169,13 +164,17 @@ def _names(query: str) -> Iterator[str]:
             yield query[one.start() : other.end()]
 
 
+def _is_pair(words: str) -> bool:
+    return not (has_han(words) or any(char == "@" or char.isdecimal() for char in words))
+
+
 def _addressed(query: str) -> Iterator[str]:
     return (match[0] for match in _ADDRESSED.finditer(query))
 
 
 def _is_name(words: str, text: _Text) -> bool:
     """Return whether words are no pair, or one that a text always writes with capitals."""
-    if _NO_PAIR.search(words):
+    if not _is_pair(words):
         return True
     pair = [match[0] for match in _WORDS.finditer(words)]
     return all(written[0].isupper() for word in pair for written in text.written(word))

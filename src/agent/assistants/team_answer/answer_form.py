@@ -14,6 +14,8 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from agent.core.patterns import PIECE, any_word
 from agent.core.strings import GROUPED_DIGITS, has_any, has_han, without_digit_groups
 from agent.evidence.figures import figures
+from agent.evidence.language import sentence_spans
+from agent.knowledge.terms import terms
 
 _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "「": "」", "『": "』", "`": "`"}
 _COMMA_DECIMAL = r"(?:(?:[0-9]{1,3}(?:\.[0-9]{3})+|[0-9]+),[0-9]{1,2}|0,[0-9]+)(?![0-9]|[.,][0-9])"
@@ -26,27 +28,18 @@ _SEPARATOR = re.compile(
     r"|\s*(?P<mark>[,，;；])[\s,，]*(?=\S)|\s*[，；]\s*$"
 )
 _DIGITS = re.compile(r"(?<![0-9.,])[0-9]{4,}(?![0-9,])")
-_SENTENCE = re.compile(r"(?:^|[.!?。！？]\s+)[\"'“‘]?([A-Z])(?=[a-z]*[\s,.;!?]|[a-z]*$)")
 _EXAMPLE = (
     *("e.g.", "i.e.", "such as", "for example", "for instance", " like "),
     *(*":：“‘\"'「『", "如", "例", "形"),
 )
 _GROUPS = ("thousand separator", "thousands separator", "千分位", "千位分隔")
-_SHOWS_DECIMALS = re.compile(
-    r"[0-9]\.[0-9]|decimal|tenth|hundredth|小数|保留.{0,3}位|精确到|十分位|百分位", re.IGNORECASE
-)
+_DECIMAL = ("decimal", "tenth", "hundredth", "小数", "保留", "精确到", "十分位", "百分位")
 _DIGITS_ONLY = ("digits", "separator", "comma", "数字", "数位", "逗号", "分隔")
 _WITH_UNIT = re.compile(rf"([+-]?{_ANY_NUMBER})\s*([^\W\d_]{{1,12}}(?:/[^\W\d_]{{1,6}})?|[%℃°])")
-_WORD = re.compile(r"[0-9]+(?:\.[0-9]+)?|[^\W\d_\u3400-\u9fff]+|[\u3400-\u9fff]")
 _DOUBT = any_word("not|or|neither|maybe|perhaps|不是|并非|或|还是|也许|可能")
 """Words with which an answer is none, or one of several."""
 _MAX_WORDS = 12
-_DECIMALS = re.compile(
-    r"([0-9]|[一二两三四五]|one|two|three|four)\s*(?:位小数|decimal)", re.IGNORECASE
-)
 _MOST_DECIMALS = 9
-_COUNTED = {"一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5,
-            "one": 1, "two": 2, "three": 3, "four": 4}  # fmt: skip
 
 
 def formatted(answer: str, requirement: str = "") -> str:
@@ -66,7 +59,7 @@ def presentable(answer: str, requirement: str = "") -> str:
         bare = _without_groups(bare)
     bare = _with_decimals(bare, requirement)
     if number := _NUMBER.fullmatch(bare):
-        return _plain(number, keep=bool(_SHOWS_DECIMALS.search(requirement)))
+        return _plain(number, keep=_shows_decimals(requirement))
     if measured := _WITH_UNIT.fullmatch(bare):
         space = " " if measured[2][0].isascii() and measured[2][0].isalpha() else ""
         return f"{measured[1]}{space}{measured[2]}"
@@ -96,6 +89,22 @@ def with_unit(answer: str, text: str) -> str:
     return told[0].text if len({(each.kind, each.scale) for each in told}) == 1 else answer
 
 
+def _shows_decimals(requirement: str) -> bool:
+    shown = any(figure.value % 1 for figure in figures(requirement))
+    return shown or has_any(requirement.casefold(), _DECIMAL)
+
+
+def _decimals(requirement: str) -> int | None:
+    """Return how many decimals are asked for: "2 decimal places", 保留两位小数."""
+    # Alone, "one" is no figure.
+    requirement = requirement.casefold().replace("one decimal", "1 decimal")
+    for figure in figures(requirement):
+        behind = requirement[figure.end :].lstrip(" -")
+        if behind.startswith(("位小数", "decimal")) and figure.value in range(_MOST_DECIMALS + 1):
+            return int(figure.value)
+    return None
+
+
 def _shows_groups(requirement: str) -> bool:
     return bool(GROUPED_DIGITS.search(requirement)) or has_any(requirement.casefold(), _GROUPS)
 
@@ -108,11 +117,10 @@ def _without_groups(text: str) -> str:
 
 def _with_decimals(text: str, requirement: str) -> str:
     """Return a text with one number rounded half up to the decimals asked for, if any are."""
-    decimals, numbers = _DECIMALS.search(requirement), re.findall(_ANY_NUMBER, text)
-    if not decimals or len(numbers) != 1:
+    decimals, numbers = _decimals(requirement), re.findall(_ANY_NUMBER, text)
+    if decimals is None or len(numbers) != 1:
         return text
-    word = decimals[1].casefold()
-    places = Decimal(1).scaleb(-(_COUNTED.get(word) or int(word)))
+    places = Decimal(1).scaleb(-decimals)
     number = numbers[0]
     turns = bool(re.fullmatch(_COMMA_DECIMAL, number))
     number = number.translate(_MARKS_CHANGED) if turns else number
@@ -125,7 +133,7 @@ def _with_decimals(text: str, requirement: str) -> str:
 def unmet(answer: str, requirement: str) -> bool:
     """Return True if rules can see that the answer is not in the form asked for."""
     han = sum(map(has_han, answer))
-    if han > 2 * _MAX_WORDS or (not han and len(_WORD.findall(answer)) > _MAX_WORDS):
+    if han > 2 * _MAX_WORDS or (not han and len(answer.split()) > _MAX_WORDS):
         return True
     return "YYYY-MM-DD" in requirement.upper() and not _is_day(answer.strip())
 
@@ -151,7 +159,7 @@ def same_answer(one: str, other: str) -> bool:
         if _is_dated(one, other) and (first <= second or second <= first):
             return True
         return any(mine == its for mine in numbers[0] for its in numbers[1])
-    words, more = (set(_WORD.findall(formatted(text))) for text in (one, other))
+    words, more = (set(terms(formatted(text))) for text in (one, other))
     return bool(words and more) and (words <= more or more <= words)
 
 
@@ -187,7 +195,7 @@ def _is_dated(*texts: str) -> bool:
 
 def shows_capitals(requirement: str) -> bool:
     """Return True if an example in the requirement has a capital, not only a sentence's first."""
-    begins = {match.start(1) for match in _SENTENCE.finditer(requirement)}
+    begins = {at + (requirement[at] in _QUOTES) for at, _ in sentence_spans(requirement)}
     begins = {at for at in begins if not has_any(f" {requirement[:at]}".casefold(), _EXAMPLE)}
     return any(letter.isupper() for at, letter in enumerate(requirement) if at not in begins)
 

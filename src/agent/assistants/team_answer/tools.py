@@ -49,7 +49,7 @@ _CHOICES: dict[WebChoice, str] = {
 """The tool that a service serves, Google by Serper before Google by a model."""
 _AUTO: tuple[tuple[WebChoice, ...], ...] = (("serper", "google", "bocha"), ("tavily",))
 """The second of them where nothing of the first can be had."""
-_ROW = re.compile(r"(<result [^<>]*>)([^<>]*)(</result>)")
+_ROW, _ROW_ENDS = "<result ", "</result>"
 _SNIPPETS = (700, 500, 350, 220, 120)
 _NOTE = 40
 """Characters kept for the remark that results were left out."""
@@ -203,7 +203,7 @@ def shortened(text: str, tokens: int, language: Language) -> str:
     Of a search every snippet is shortened before results are left out, the last ones first.
     """
     lines = text.split("\n")
-    rows = [at for at, line in enumerate(lines) if _ROW.fullmatch(line)]
+    rows = [at for at, line in enumerate(lines) if _is_row(line)]
     for length in _SNIPPETS if rows else ():
         if _fits(lines, tokens):
             break
@@ -225,10 +225,14 @@ def _fits(lines: Sequence[str], tokens: int) -> bool:
 
 
 def _cut_row(line: str, length: int) -> str:
-    row = _ROW.fullmatch(line)
-    if row is None or len(row[2]) <= length:
+    opening, _, told = line.removesuffix(_ROW_ENDS).partition(">")
+    if not _is_row(line) or len(told) <= length:
         return line
-    return f"{row[1]}{row[2][: length - 1].rstrip()}…{row[3]}"
+    return f"{opening}>{told[: length - 1].rstrip()}…{_ROW_ENDS}"
+
+
+def _is_row(line: str) -> bool:
+    return line.startswith(_ROW) and line.endswith(_ROW_ENDS)
 
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")

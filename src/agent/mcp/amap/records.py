@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
 from agent.core.outside import finite, objects, whole_or_none
-from agent.core.patterns import PIECE, Linear
+from agent.core.patterns import PIECE
 from agent.core.strings import without_open_bracket
 from agent.evidence.agreement import told_closed
 from agent.evidence.geo import distance_m, parse_lnglat
@@ -79,7 +79,6 @@ def without_empties(value: Any, key: str = "") -> Any:
 _CATERING, _LODGING = "餐饮服务", "住宿服务"
 _ENTERED = ("风景名胜", "科教文化服务")
 """Kinds whose price is that of entry: parks, temples, sights, museums, libraries."""
-_LATIN = Linear(r"[\x20-\u024f’–]*[A-Za-z][\x20-\u024f’–]*")
 _MOST_STEPS = 12
 _RATING = (0.0, 5.0)
 PHOTO_HOSTS = ("store.is.autonavi.com", "aos-comment.amap.com", "aos-cdn-image.amap.com")
@@ -111,8 +110,10 @@ def rating_of(detail: dict[str, Any]) -> float | None:
 
 def english_name(detail: dict[str, Any]) -> str | None:
     """Return the other name that Amap lists, where it is written in Latin letters."""
-    alias = text_or_none(detail.get("alias"))
-    return alias if alias and alias.isprintable() and _LATIN.fullmatch(alias) else None
+    alias = text_or_none(detail.get("alias")) or ""
+    is_latin = alias.isprintable() and all(char <= "\u024f" or char in "’–" for char in alias)
+    has_letter = any(char.isascii() and char.isalpha() for char in alias)
+    return alias if is_latin and has_letter else None
 
 
 def category_of(detail: dict[str, Any]) -> str | None:

@@ -1,6 +1,5 @@
 """Know Amap's tools: their catalogue, arguments and quota, their failures by Amap's words."""
 
-import re
 from collections.abc import Mapping
 from datetime import timedelta, timezone
 from functools import cache
@@ -165,12 +164,10 @@ def _bad(problem: str) -> ProviderRefused:
     return ProviderRefused(PROVIDER, problem, code="map_bad_request")
 
 
-_NETWORK = re.compile(
-    r"request to .{0,500} failed|socket hang up|ECONN|ENOTFOUND|ETIMEDOUT|certificate"
-)
-_CRASH = re.compile(
-    r"\bJSON\b|Unexpected (?:end|token)|Cannot read properties|is not iterable|failed: undefined$",
-    re.IGNORECASE,
+_NETWORK = ("request to http", "socket hang up", "ECONN", "ENOTFOUND", "ETIMEDOUT", "certificate")
+_CRASH = (
+    *("JSON", "invalid json", "Unexpected end", "Unexpected token"),
+    *("Cannot read properties", "is not iterable"),
 )
 
 _RATE = frozenset(f"{who}QPS_HAS_EXCEEDED_THE_LIMIT" for who in ("", "C", "CK", "CU", "K", "U"))
@@ -206,9 +203,9 @@ def failure(tool: str, text: str) -> ProviderError:
         return ProviderRefused(PROVIDER, "nothing of that name or id", code=NOT_FOUND)
     if tool.startswith(_ROUTES) and "undefined" in text:
         return ProviderRefused(PROVIDER, f"no route: {message}", code="map_no_route")
-    if _CRASH.search(text):
+    if has_any(text, _CRASH) or text.endswith("failed: undefined"):
         return MalformedReply(PROVIDER, message, code="map_malformed")
-    if _NETWORK.search(text):
+    if has_any(text, _NETWORK):
         return ProviderUnavailable(PROVIDER, message, code="map_network")
     code = "map_key_invalid" if has_any(text, _ACCOUNT) else "map_failed"
     return ProviderRefused(PROVIDER, message or "failed without a word", code=code)

@@ -140,8 +140,7 @@ DOCUMENTS = "/app/documents"
 FILE_TYPE = "application/octet-stream"
 _CLOSED = re.compile(r"/+(internal(/|$)|deploy|ui)")
 """Emptying everything, deploying and Studio's components: open in the server, and not ours."""
-_DOCS = re.compile(r"/+docs/*")
-_LINKED = re.compile(r"/(|docs|app|app/.*|shared/.*)")
+_LINKED = ("/", "/docs", "/app")
 """What a link on somebody else's page may open; it could set other reads off, but not read them."""
 _PROXYS_OWN = re.compile(
     r"via|(x-)?forwarded(-.+)?|.+-(client-?ip|ip|addr)|client-ip"
@@ -373,7 +372,7 @@ def _of_key(connection: HTTPConnection, rules: Access, rate_limit: RateLimit) ->
 
 def _of_foreign_script(path: str, rules: Access) -> Refusal | None:
     """Refuse /docs with keys: it loads a foreign script, which could act with the cookie."""
-    if rules.open or not _DOCS.fullmatch(path):
+    if rules.open or path.strip("/") != "docs":
         return None
     return Refusal(404, "not shown with keys, for it loads a script from elsewhere: /openapi.json")
 
@@ -385,7 +384,8 @@ def _led_here(connection: HTTPConnection) -> bool:
         return False
     followed = (_method(connection.scope), headers.get("sec-fetch-mode"),
                 headers.get("sec-fetch-dest"))  # fmt: skip
-    linked = _LINKED.fullmatch(_path(connection.scope)) or _path(connection.scope) in HEALTH_PATHS
+    path = _path(connection.scope)
+    linked = path in (*_LINKED, *HEALTH_PATHS) or path.startswith(("/app/", "/shared/"))
     return not linked or followed != ("GET", "navigate", "document")
 
 

@@ -4,10 +4,11 @@ import ipaddress
 import re
 from dataclasses import dataclass
 
+from agent.core.strings import split_at
+
 _HOST = re.compile(
     r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9_.-]+))(?::(?P<port>\d{1,5}))?"
 )
-_ORIGIN = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<host>[^/?#@\\\s]+)")
 _OF_FILES = "file://"
 _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
@@ -74,11 +75,10 @@ def parse_origin(text: str) -> Origin | None:
     """
     if text == _OF_FILES:
         return Origin("file", Host(""))
-    match = _ORIGIN.fullmatch(text)
-    host = parse_host(match["host"]) if match else None
-    if not match or not host:
+    scheme, _, rest = text.lower().partition("://")
+    host, letters = parse_host(rest), "".join(split_at(scheme, "+-."))
+    if not host or not (scheme[:1].isalpha() and letters.isascii() and letters.isalnum()):
         return None
-    scheme = match["scheme"].lower()
     port = None if host.port == _PORTS.get(scheme) else host.port
     return Origin(scheme, Host(host.name, port))
 
