@@ -1,5 +1,6 @@
 """What was asked stays what was asked: through the turn, its reflection, and the next question."""
 
+import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
@@ -355,7 +356,7 @@ async def test_what_is_on_the_way_between_two_says_how_much_longer_it_makes_the_
     llm = scripted(lab, generate_query=[plan(written)])
     state = await lab.ask("从王府井走到天安门，路上有哪些咖啡馆？")
     assert len([r for r in lab.amap.requests if r.path == "/v3/distance"]) == 2
-    [first, *_] = block(llm.prompts("answer")[0], "places").splitlines()
+    [first, *_] = re.findall(r"^\[\^.*", block(llm.prompts("answer")[0], "places"), re.MULTILINE)
     assert "步行绕路" in first
     detours = [place["detour_m"] for place in told(state)["places"]]
     assert detours == sorted(detours)

@@ -89,7 +89,7 @@ async def test_stops_in_any_order_are_gone_to_in_the_shortest_one_and_that_is_to
         [route] = (await world.result({**way, "via": [first], "destination": last})).routes
         lengths.append(route["distance_m"] or 0)
     for via in (named, named[::-1]):
-        task = valid_map_task({**way, "via": via, "wishes": ["any_order"]})
+        task = valid_map_task({**way, "via": via, "any_order": True})
         result = await world.result(dict(task or {}))
         assert [route["distance_m"] for route in result.routes] == [min(lengths)]
         assert [gap["message"] for gap in result.gaps] == [say("map.ordered_on_foot", "en")]

@@ -5,11 +5,12 @@ from typing import Any
 import pytest
 
 from agent.evidence.constraints import check, valid_constraints
+from agent.evidence.demand_words import verdict_texts
 from agent.evidence.geo import distance_text
 from agent.evidence.hours import all_year, weekly_hours
 from agent.evidence.kinds import is_of_no_kind_searched
 from agent.evidence.ordering import grouped_lines, judged
-from agent.evidence.records import cost_text, place_lines, verdict_texts
+from agent.evidence.records import cost_text, place_lines
 from agent.evidence.types import Constraints, Distance, Place
 from agent.export.markdown import place_table
 from agent.server.mcp_tools import AnswerPlace

@@ -50,6 +50,47 @@ def test_an_order_that_no_record_tells_is_said_to_be_unknown() -> None:
     assert first == say("map.unsorted.rating", "en")
 
 
+CAFE, PARKING = {"keywords": ["咖啡馆"], "category": "咖啡厅"}, {"keywords": ["停车场"]}
+QUIET = {"kind": "cafe", "other": ["quiet"]}
+
+
+@pytest.mark.parametrize(
+    ("others", "is_of_all"),
+    [
+        ([record("C", **CAFE)], True),
+        ([record("P", category="停车场", **PARKING)], False),
+        ([record("C", **CAFE), record("P", category="停车场", **PARKING)], False),
+    ],
+)
+def test_what_is_said_of_all_that_are_listed_was_asked_of_all(
+    others: list[Place], is_of_all: bool
+) -> None:
+    """Above cafés and a car park stood "of every place: not known whether quiet"."""
+    found = [record("A", **CAFE), record("B", **CAFE), *others]
+    lines = grouped_lines(judged(found, valid_constraints(QUIET), "en"), "en").splitlines()
+    quiet = say("constraints.other.unknown", "en", demand="quiet")
+    assert (say("constraints.groups.of_all", "en", demands=quiet) in lines) is is_of_all
+    told = [line for line in lines if "] " in line and quiet in line]
+    assert len(told) == (0 if is_of_all else sum(each["name"] != "P" for each in found))
+    # Nobody could know it of any: it rules none out.
+    assert not any(say("constraints.groups.unknown", "en", count=n) in lines for n in (1, 2, 3))
+
+
+@pytest.mark.parametrize(
+    ("cities", "of_all"),
+    [
+        (["上海市"] * 3, "上海市"),
+        (["上海市", "上海市", "苏州市"], ""),
+        (["上海市", "上海市", None], ""),
+    ],
+)
+def test_a_city_that_all_places_are_in_stands_once(cities: list[str | None], of_all: str) -> None:
+    found = [record(str(at), city=city, address="路1号") for at, city in enumerate(cities)]
+    first, *lines = grouped_lines(found, "zh").splitlines()
+    assert (first == say("constraints.groups.of_all", "zh", demands=of_all)) is bool(of_all)
+    assert any("上海市" in line for line in lines) is not bool(of_all)
+
+
 @pytest.mark.parametrize("word", ["beauty", "", None, ["walk"]])
 def test_an_order_by_something_else_is_none(word: Any) -> None:
     assert PlannedConstraints.model_validate({"sort_by": word}).sort_by is None

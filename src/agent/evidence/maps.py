@@ -18,8 +18,6 @@ from agent.evidence.types import (
 
 _OWN = ("open_at", "open_on", "suits")
 """Demands that a search has of its own."""
-_ANY_ORDER = "any_order"
-"""A word of the model's form among the wishes, as another field costs tokens of every question."""
 _MAX_NAME, _MAX_KEYWORDS, _MAX_WISHES = 80, 3, 8
 WAYS = ("route", "distance")
 WAY_TIMES: Sequence[WayTime] = get_args(WayTime)
@@ -59,12 +57,11 @@ def valid_map_task(candidate: Mapping[str, Any]) -> MapTask | None:
     for key in WAY_TIMES if intent in WAYS else ():
         if moment := _moment(candidate.get(key)):
             task[key] = moment
-    wishes = _words(candidate.get("wishes"), _MAX_WISHES)
-    if "via" in task and (_ANY_ORDER in wishes or candidate.get(_ANY_ORDER)):
-        is_kept = candidate.get(_ANY_ORDER) == "all"
-        task["any_order"] = "via" if task["destination"] and not is_kept else "all"
+    if "via" in task and (order := candidate.get("any_order")):
+        # A form says only that; a task that was checked, whether its end may come in turn, too.
+        task["any_order"] = "via" if task["destination"] and order != "all" else "all"
         task["destination"] = task["destination"] or task["via"].pop()
-    if wishes := [wish for wish in wishes if wish != _ANY_ORDER]:
+    if wishes := _words(candidate.get("wishes"), _MAX_WISHES):
         task["wishes"] = wishes
     if own := _own_demands(candidate):
         task["demands"] = own

@@ -5,12 +5,14 @@ from math import inf
 from typing import get_args
 
 from agent.evidence.constraints import check, is_beside
+from agent.evidence.demand_words import unknown_to_all, unknown_where_asked
 from agent.evidence.kinds import KINDS, OF_NO_KIND, DemandOutcome, is_named
-from agent.evidence.records import place_lines, unknown_to_all
+from agent.evidence.records import city_told, place_lines
 from agent.evidence.types import Constraints, Place, SortKey
-from agent.texts import Language, say
+from agent.texts import Language, in_script, say
 
 _GROUPS = get_args(DemandOutcome)
+_LISTED = (_GROUPS[0], "not_ruled_out", *_GROUPS[1:], "beside")
 _VIOLATED = _GROUPS.index("violated")
 _MIXED = 2
 
@@ -83,34 +85,59 @@ def fitting(places: Sequence[Place], constraints: Constraints, language: Languag
     return sum(_rank(place) < _VIOLATED for place in judged(places, constraints, language))
 
 
+def none_known_to_fit(places: Sequence[Place]) -> bool:
+    """Return whether something is demanded of places, and none is known to meet all of it."""
+    asked = [place for place in places if place.get("verdicts")]
+    return bool(asked) and all(map(_rank, asked))
+
+
 def grouped_lines(places: Sequence[Place], language: Language, order: SortKey | None = None) -> str:
     """Return one line a place for a writer, under whether the places fit what is demanded.
 
     In the order that is wished, else the nearest of each search first. Each group with how many
     they are: a writer miscounts. A place that fails a demand, in one list with those that fit, was
-    numbered among the hits. What nobody could know of any rules none out, nor does one fit by it:
-    it stands once, above all. One of a kind that neither the question nor a search asked for is of
-    no use: a street for dinner.
+    numbered among the hits. What nobody could know of any rules none out, nor does one fit by it.
+    What holds for all of them stands once, above all. One of a kind that neither the question nor
+    a search asked for is of no use: a street for dinner.
     """
     groups: dict[str, list[Place]] = {}
     by_kind = any(map(_has_kind, places))
     places = [each for each in places if not _is_stray(each)] or places
-    open_to_all = unknown_to_all(places)
+    unsettled, of_all = unknown_where_asked(places), unknown_to_all(places)
     places = in_wished_order(places, order)
-    bare = [_without_verdicts(place, open_to_all) for place in places]
-    for whole, place in zip(places, bare, strict=True):
-        is_told = bool(whole.get("verdicts")) and (_has_kind(place) or not by_kind)
-        groups.setdefault(_GROUPS[_rank(place)] if is_told else "beside", []).append(place)
+    city = _shared_city(places)
+    for place in places:
+        is_told = bool(place.get("verdicts")) and (_has_kind(place) or not by_kind)
+        name = _GROUPS[_rank(_without_verdicts(place, unsettled))] if is_told else "beside"
+        if name == "satisfied" and _without_verdicts(place, unsettled) != place:
+            name = "not_ruled_out"
+        groups.setdefault(name, []).append(place)
+    bare = {place["id"]: _bare(place, of_all, city) for place in places}
     lines = order_lines(places, order, language)
-    lines += [say("constraints.groups.of_all", language, demands=each) for each in open_to_all]
+    lines += [
+        say("constraints.groups.of_all", language, demands=each)
+        for each in [*filter(None, [in_script(city, language)]), *of_all]
+    ]
     if len(groups.keys() - {"beside"}) < _MIXED:
-        return "\n".join([*lines, place_lines(bare, language)])
+        return "\n".join([*lines, place_lines([*bare.values()], language)])
     # What fits leads, however the places were ranked by what nobody could know of any.
-    for name in filter(groups.__contains__, (*_GROUPS, "beside")):
-        key = "not_ruled_out" if open_to_all and name == "satisfied" else name
-        lines.append(say(f"constraints.groups.{key}", language, count=len(groups[name])))
-        lines.append(place_lines(groups[name], language, places))
+    for name in filter(groups.__contains__, _LISTED):
+        lines.append(say(f"constraints.groups.{name}", language, count=len(groups[name])))
+        lines.append(place_lines([bare[each["id"]] for each in groups[name]], language, places))
     return "\n".join(lines)
+
+
+def _shared_city(places: Sequence[Place]) -> str:
+    """Return the city that all are in, where the lines of several of them would tell it."""
+    cities = {place["city"] or "" for place in places}
+    is_told = sum(map(bool, map(city_told, places))) > 1
+    return cities.pop() if is_told and len(cities) == 1 else ""
+
+
+def _bare(place: Place, texts: Sequence[str], city: str) -> Place:
+    """Return a place without what is told once for all."""
+    told = _without_verdicts(place, texts)
+    return Place(**{**told, "city": None}) if city else told
 
 
 def _has_kind(place: Place) -> bool:

@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from agent.core.strings import parted_brackets
+from agent.evidence.demand_words import is_news, verdict_marks
 from agent.evidence.figures import Figure, figures
 from agent.evidence.geo import distance_text, duration_text
 from agent.evidence.language import fold
@@ -18,7 +19,6 @@ from agent.evidence.mentions import without_branch
 from agent.evidence.names import district_in_english, name_text, origins_of, titled_name
 from agent.evidence.types import (
     Place,
-    PlaceVerdict,
     Route,
     RouteStep,
     Source,
@@ -154,11 +154,15 @@ def place_facts(place: Place, language: Language, *, is_nearest: bool = False) -
         _detour_text(place, language),
         f"★{place['rating']:g}" if place["rating"] is not None else None,
         cost_text(place, language),
-        hours_text(place, language),
+        hours := hours_text(place, language),
         *(in_script(part, language) for part in _where(place)),
-        *_verdict_texts(filter(_is_news, place.get("verdicts", [])), language),
     )
-    return " | ".join(fact for fact in facts if fact)
+    marks = verdict_marks(filter(is_news, place.get("verdicts", [])), language)
+    if hours:
+        # They stand in the line already.
+        again = say("punctuation.brackets", language, text=hours)
+        marks = [mark.replace(again, "") for mark in marks]
+    return " | ".join(fact for fact in (*facts, *marks) if fact)
 
 
 def place_quote(place: Place, language: Language) -> str:
@@ -201,65 +205,13 @@ def distance_texts(place: Place, language: Language) -> list[str]:
 
 def _where(place: Place) -> list[str]:
     """Return the city, which a question does not always say, and the address."""
-    city, address = place["city"] or "", place["address"] or ""
-    return [address] if city.removesuffix("市") in address else [city, address]
+    return [*filter(None, [city_told(place)]), place["address"] or ""]
 
 
-def verdict_texts(place: Place, language: Language) -> list[str]:
-    """Return what a reader is told of the checked constraints of a place."""
-    return _verdict_texts(verdicts_told(place), language)
-
-
-def verdicts_told(place: Place) -> list[PlaceVerdict]:
-    """Return the verdicts that a reader is told.
-
-    Of its kind only that it is another one; what no field could tell is for the text to say. One
-    that rests on the name says so itself.
-    """
-    return [
-        verdict
-        for verdict in place.get("verdicts", [])
-        if verdict["verdict"] == "violated"
-        or (verdict["constraint"] != "kind" and verdict["field"])
-    ]
-
-
-def demand_texts(place: Place, places: Sequence[Place], language: Language) -> list[str]:
-    """Return what a table of `places` says of one's demands: what was asked for, known or not.
-
-    What is unknown of all of them stands in the column's head, as `unknown_to_all` has it.
-    """
-    told, of_all = verdicts_told(place), unknown_to_all(places)
-    asked = [v for v in place.get("verdicts", []) if v in told or v["constraint"] == "other"]
-    return _verdict_texts([v for v in asked if v["text"] not in of_all], language)
-
-
-def unknown_to_all(places: Sequence[Place]) -> list[str]:
-    """Return the verdicts on demands of which no record of several places could tell: "quiet".
-
-    Where places of several kinds were looked for, it is all of those that the demand was put to.
-    """
-    every = [place.get("verdicts", []) for place in places]
-    unknown = {v["text"]: v["constraint"] for own in every for v in own
-               if v["verdict"] == "unknown"}  # fmt: skip
-    asked = {
-        text: [own for own in every if any(v["constraint"] == constraint for v in own)]
-        for text, constraint in unknown.items()
-    }
-    return [
-        text
-        for text, owns in asked.items()
-        if len(owns) > 1 and all(any(v["text"] == text for v in own) for own in owns)
-    ]
-
-
-def _is_news(verdict: PlaceVerdict) -> bool:
-    """Return whether a verdict says more than the place's kind, which stands in its line."""
-    return (verdict["constraint"], verdict["verdict"]) != ("kind", "satisfied")
-
-
-def _verdict_texts(verdicts: Iterable[PlaceVerdict], language: Language) -> list[str]:
-    return [say(f"constraints.marks.{v['verdict']}", language, text=v["text"]) for v in verdicts]
+def city_told(place: Place) -> str:
+    """Return the city of a place where its address does not name it."""
+    city = place["city"] or ""
+    return "" if city.removesuffix("市") in (place["address"] or "") else city
 
 
 def route_text(route: Route, language: Language, *, steps: bool = True) -> str:

@@ -7,16 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from agent.core.strings import is_wide
+from agent.evidence.demand_words import demand_texts, unknown_to_all
 from agent.evidence.names import map_name, origins_of
 from agent.evidence.records import (
     cost_text,
-    demand_texts,
     distance_texts,
     hours_text,
     maps_of,
     owners,
     time_there,
-    unknown_to_all,
 )
 from agent.evidence.types import Outing, Place, Route, Source
 from agent.texts import Language, say

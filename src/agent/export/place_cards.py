@@ -11,14 +11,13 @@ from typing import TypeVar
 from markdown_it.token import Token
 
 from agent.core.patterns import PIECE
+from agent.evidence.demand_words import verdict_texts, verdicts_told
 from agent.evidence.mentions import without_branch
 from agent.evidence.names import map_name
 from agent.evidence.records import (
     cost_text,
     distance_texts,
     hours_text,
-    verdict_texts,
-    verdicts_told,
 )
 from agent.evidence.types import Place
 from agent.export.finished import FinishedAnswer, metres, numbered_sources, rating

@@ -110,6 +110,7 @@ REPLY_TOKENS: Mapping[str, int] = {
     "SearchQueryList": 1500,
     "FirstQueryList": 1500,
     "Reflection": 1500,
+    "WebReflection": 1500,
     "Analyzed": 1000,
     "Extracted": 600,
     "Settled": 2000,

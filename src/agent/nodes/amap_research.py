@@ -361,10 +361,12 @@ class _Branch:
             messages = [*messages, reply.message, *answers]
 
     def _opening(self, map_result: MapResult) -> Sequence[BaseMessage]:
+        # What is to be looked up besides does not hang on a street.
+        placeless = [Place(**{**p, "city": None, "address": None}) for p in map_result.places]
         blocks = {
             "query": self.query,
             **self._context_blocks(map_result),
-            **self._records(map_result),
+            **self._records(replace(map_result, places=placeless)),
         }
         return task_prompt("amap_research", **blocks)
 

@@ -5,7 +5,7 @@ import logging
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.conversation import conversation
-from agent.assistants.common.forms import Reflection
+from agent.assistants.common.forms import Reflection, WebReflection
 from agent.assistants.common.gaps import answered_empty, ask_or_gap, brought_by_map, gap_lines
 from agent.assistants.common.listed_places import listed_places, said_by_pages
 from agent.assistants.common.map_tasks import plan_queries
@@ -20,9 +20,9 @@ from agent.core.budget import Meter, no_usage
 from agent.core.faults import await_or_else
 from agent.core.progress import event
 from agent.core.strings import one_line
-from agent.evidence.ordering import judged
+from agent.evidence.ordering import grouped_lines, judged
 from agent.evidence.queries import drop_seen, same_search
-from agent.evidence.records import place_lines, route_lines
+from agent.evidence.records import route_lines
 from agent.evidence.references import findings_of
 from agent.evidence.types import Query
 from agent.models.catalogue import DEFAULT_THINKING
@@ -136,6 +136,17 @@ def _map_calls_left(state: OverallState, configuration: Configuration) -> int:
     return left if left >= _LEAST_MAP_CALLS else 0
 
 
+def _may_ask_map(state: OverallState, configuration: Configuration) -> bool:
+    """Return whether a further search may ask the map: it helped with this question, or may.
+
+    Who read the question told that. Nobody pays for its form where it does not help.
+    """
+    previous = state.get("previous") or NO_PREVIOUS
+    is_asked = any(query["map"] for query in state.get("queries", []))
+    is_on = configuration.geo_routing != "never" and _map_calls_left(state, configuration) > 0
+    return is_on and (is_asked or bool(previous["places"]))
+
+
 def _can_search(state: OverallState, configuration: Configuration) -> bool:
     """Return whether a follow-up could find anything within what is left of the limits."""
     spent = state.get("usage") or no_usage()
@@ -164,7 +175,7 @@ async def _verdict(
         turn["reasoning_model"] or configuration.reflection_model,
         with_wishes(prompt, state),
         meter=meter,
-        schema=Reflection,
+        schema=Reflection if _may_ask_map(state, configuration) else WebReflection,
         thinking=DEFAULT_THINKING["reflection"],
         when_sent=early.begin if early else None,
     )
@@ -193,11 +204,13 @@ def _material(state: OverallState, configuration: Configuration) -> dict[str, st
         "previous_places": shown_lines(previous, again, language, share, brief=True),
         "findings": findings,
         "sources": sources,
-        "places": place_lines(places, language),
+        "places": grouped_lines(places, language, turn.get("constraints", {}).get("sort_by")),
         "routes": route_lines(state.get("routes", []), language),
         "weather": forecast_lines(turn, state.get("weather", []), language),
         "gaps": gap_lines(state.get("gaps", []), language, mapped=brought_by_map(state)),
-        "map_calls_left": str(_map_calls_left(state, configuration)),
+        "map_calls_left": str(_map_calls_left(state, configuration))
+        if _may_ask_map(state, configuration)
+        else "",
         "limit": str(configuration.max_follow_up_queries),
     }
 

@@ -7,7 +7,7 @@ for the reader is written; instructions are the same for all languages.
 
 Instructions (`name_system`) hold no value. What stands in `{{places routes? …}}` is about these
 values of the material, and is left out where they are all empty: nobody pays for rules on places
-where there are none.
+where there are none. `{{_part}}` stands for the text of `_part.md`, which several have.
 """
 
 import re
@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
+_PART = re.compile(r"\{\{(_\w+)\}\}")
 _ABOUT = re.compile(r"\{\{(\w+(?: \w+)*)\?(.*?)\}\}", re.DOTALL)
 _BLOCK = re.compile(r"^<(\w+)>\n?\{\{(\w+)\}\}\n?</\1>\n?", re.MULTILINE)
 _BRACKETS = str.maketrans({"<": "‹", ">": "›", '"': "”"})
@@ -126,7 +127,9 @@ def _insert(value: str) -> str:
 def _load() -> dict[str, str]:
     """Return all prompts, read with the package: an async node must not read files."""
     files = sorted(Path(__file__).parent.glob("*.md"))
-    return {path.stem: path.read_text("utf-8").strip() for path in files}
+    texts = {path.stem: path.read_text("utf-8").strip() for path in files}
+    parts = {name: texts.pop(name) for name in [*texts] if name.startswith("_")}
+    return {name: _PART.sub(lambda part: parts[part[1]], text) for name, text in texts.items()}
 
 
 _TEMPLATES = _load()

@@ -12,7 +12,7 @@ from agent.evidence.types import PlaceKind, SortKey, Suits
 
 
 class PlannedMap(BaseModel):
-    """The help of the map for a query, as the prompts describe it; without what does not apply."""
+    """The help of the map for a query, as `prompts/_map_task.md` tells it to all who write one."""
 
     intent: Literal["nearby", "area", "poi", "route", "distance", "weather", "regeo"]
     place: str | None = None
@@ -24,6 +24,7 @@ class PlannedMap(BaseModel):
     destination: str | None = None
     mode: Literal["walking", "driving", "no_motorway", "bicycling", "transit"] | None = None
     via: list[str] = Field(default_factory=list)
+    any_order: bool = False
     wishes: list[str] = Field(default_factory=list)
     depart_at: str | None = None
     arrive_by: str | None = None
@@ -122,29 +123,23 @@ class SearchQueryList(BaseModel):
     rationale: SkipJsonSchema[str] = ""  # taken where a model gives one, not asked for
 
 
-class FollowUpMap(PlannedMap):
-    """The same of a further search: what is wished of a way, and when, the first one has told."""
-
-    radius_m: SkipJsonSchema[int | None] = None
-    via: SkipJsonSchema[list[str]] = Field(default_factory=list)
-    wishes: SkipJsonSchema[list[str]] = Field(default_factory=list)
-    depart_at: SkipJsonSchema[str | None] = None
-    arrive_by: SkipJsonSchema[str | None] = None
-    open_at: SkipJsonSchema[str | None] = None
-    open_on: SkipJsonSchema[list[int]] = Field(default_factory=list)
-    suits: SkipJsonSchema[list[str]] = Field(default_factory=list)
-
-
-class FollowUpQuery(WrittenQuery):
-    """A query for what a reader still lacks."""
-
-    map: FollowUpMap | None = None
-
-
 class Reflection(BaseModel):
     """The verdict over what was found."""
 
     is_sufficient: bool
     knowledge_gap: str = ""
-    follow_up_queries: list[FollowUpQuery] = Field(default_factory=list)
+    follow_up_queries: list[WrittenQuery] = Field(default_factory=list)
     next_questions: list[str] = Field(default_factory=list)
+
+
+class WebQuery(WrittenQuery):
+    """A query where the map is not offered."""
+
+    map: SkipJsonSchema[PlannedMap | None] = None
+    web: SkipJsonSchema[bool] = True
+
+
+class WebReflection(Reflection):
+    """The same verdict where only the web can be asked for more."""
+
+    follow_up_queries: list[WebQuery] = Field(default_factory=list)  # type: ignore[assignment]

@@ -1,0 +1,70 @@
+"""Tell what became of a question's demands on places: at each of them, or once for all."""
+
+from collections.abc import Iterable, Sequence
+
+from agent.evidence.types import Place, PlaceVerdict
+from agent.texts import Language, say
+
+
+def verdict_texts(place: Place, language: Language) -> list[str]:
+    """Return what a reader is told of the checked constraints of a place."""
+    return verdict_marks(verdicts_told(place), language)
+
+
+def verdicts_told(place: Place) -> list[PlaceVerdict]:
+    """Return the verdicts that a reader is told.
+
+    Of its kind only that it is another one; what no field could tell is for the text to say. One
+    that rests on the name says so itself.
+    """
+    return [
+        verdict
+        for verdict in place.get("verdicts", [])
+        if verdict["verdict"] == "violated"
+        or (verdict["constraint"] != "kind" and verdict["field"])
+    ]
+
+
+def demand_texts(place: Place, places: Sequence[Place], language: Language) -> list[str]:
+    """Return what a table of `places` says of one's demands: what was asked for, known or not.
+
+    What is unknown of all of them stands in the column's head, as `unknown_to_all` has it.
+    """
+    told, of_all = verdicts_told(place), unknown_to_all(places)
+    asked = [v for v in place.get("verdicts", []) if v in told or v["constraint"] == "other"]
+    return verdict_marks([v for v in asked if v["text"] not in of_all], language)
+
+
+def unknown_to_all(places: Sequence[Place]) -> list[str]:
+    """Return the verdicts on demands of which no record of several places could tell: "quiet".
+
+    Each was put to all of these places: what is said once of a list holds for all that is in it.
+    """
+    texts = [[v["text"] for v in place.get("verdicts", [])] for place in places]
+    return [text for text in unknown_where_asked(places) if all(text in own for own in texts)]
+
+
+def unknown_where_asked(places: Sequence[Place]) -> list[str]:
+    """Return the same of demands that were put to some alone, as other kinds were looked for."""
+    every = [place.get("verdicts", []) for place in places]
+    unknown = {v["text"]: v["constraint"] for own in every for v in own
+               if v["verdict"] == "unknown"}  # fmt: skip
+    asked = {
+        text: [own for own in every if any(v["constraint"] == constraint for v in own)]
+        for text, constraint in unknown.items()
+    }
+    return [
+        text
+        for text, owns in asked.items()
+        if len(owns) > 1 and all(any(v["text"] == text for v in own) for own in owns)
+    ]
+
+
+def is_news(verdict: PlaceVerdict) -> bool:
+    """Return whether a verdict says more than the place's kind, which stands in its line."""
+    return (verdict["constraint"], verdict["verdict"]) != ("kind", "satisfied")
+
+
+def verdict_marks(verdicts: Iterable[PlaceVerdict], language: Language) -> list[str]:
+    """Return whether each is met, not met or not known, in words."""
+    return [say(f"constraints.marks.{v['verdict']}", language, text=v["text"]) for v in verdicts]
