@@ -99,6 +99,22 @@ async def test_none_is_begun_where_something_may_come_between(context: dict[str,
         assert answers(lab) == 1
 
 
+@pytest.mark.parametrize(("demands", "is_begun"), [({}, True), ({"max_cost": 200}, True),
+                                                   ({"other": ["安静"]}, False)])  # fmt: skip
+async def test_none_is_begun_where_no_place_is_known_to_meet_what_is_demanded(
+    demands: dict[str, Any], is_begun: bool
+) -> None:
+    """Three in ten were given up: whether anything fits was what the verdict asked the web for."""
+    task = {"intent": "nearby", "place": "王府井", "keywords": ["餐厅"]}
+    read = {"query": [{"query": "王府井 餐厅", "map": task, "web": False}], "constraints": demands}
+    async with laboratory() as lab:
+        voices = moody(lab)
+        voices.say("generate_query", ModelReply(json=read), None)
+        voices.say("reflection", ModelReply(json=MORE), None)
+        await lab.ask("王府井的餐厅", context={"claim_check": False})
+        assert answers(lab) == (2 if is_begun else 1)
+
+
 async def test_none_is_begun_where_a_search_brought_nothing_and_another_will_be_asked_for() -> None:
     refused = {"error": {"code": 400, "message": "no", "status": "INVALID_ARGUMENT"}}
     async with laboratory() as lab:

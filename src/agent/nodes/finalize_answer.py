@@ -32,7 +32,7 @@ from agent.core.progress import Emit
 from agent.evidence.feasts import shared_feast
 from agent.evidence.grounding import says_not_found
 from agent.evidence.mentions import mentioned, places_of
-from agent.evidence.ordering import grouped_lines
+from agent.evidence.ordering import grouped_lines, none_known_to_fit
 from agent.evidence.outing.text import day_lines, outing_lines, outing_remarks, outing_section
 from agent.evidence.records import (
     one_a_city,
@@ -109,15 +109,15 @@ def early_answer(
 ) -> AbstractAsyncContextManager[EarlyReply | None]:
     """Hold the answer as it may be begun while reflection reads the same findings.
 
-    None where it may not, or where something may still come between: a planned day, or another
-    search in place of one that brought nothing.
+    None where it may not, or where something may still come between: a planned day, another search
+    in place of one that brought nothing, or for places of which one is known to fit.
     """
     spent = share_spent(_LEFT_FOR_RESEARCH, state.get("usage"), configuration, meter)
     between = "outing" in state["turn"] or bool(state.get("gaps"))
     if not configuration.early_answer or between or spent:
         return nullcontext()
     draft = Draft(state, configuration, services, emit, node=NODE, assistant=ASSISTANT)
-    if not _has_evidence(draft, state):
+    if not _has_evidence(draft, state) or none_known_to_fit(draft.places):
         return nullcontext()
     return written_early(draft, _prompt(draft, state), meter)
 
