@@ -8,7 +8,7 @@ from typing import Any
 from agent.core.errors import AgentError
 from agent.core.strings import valid_json, valid_text
 from agent.evidence.types import PLAN_TEXTS, Gap, Place, PlanPart, Route, Source, Weather
-from agent.export.finished import FinishedAnswer
+from agent.export.finished import FinishedAnswer, without_notice
 from agent.export.geojson import feature_collection
 from agent.texts import Language, detect_language
 
@@ -67,6 +67,13 @@ class RunResult:
         """Return the notice that an answer from sample data begins with."""
         first = self.answer.partition("\n")[0]
         return first.removeprefix("> ") if self.mode == "offline" and first[:2] == "> " else ""
+
+    @property
+    def answer_first(self) -> str:
+        """Return the answer with its notice behind it, for who shows nothing beside the text."""
+        notice = self.notice
+        said = without_notice(self.answer, notice)
+        return f"{said}\n\n> {notice}" if notice else said
 
     def finished(self) -> FinishedAnswer:
         """Return the answer as exports take it."""

@@ -25,7 +25,7 @@ from starlette.types import Message, Receive, Scope, Send
 from agent.client.asked_again import Said, history
 from agent.client.connection import LimitReached, NotAccepted, server_refusal
 from agent.client.follow import RunFollower, RunListener
-from agent.client.run_result import RunResult, spoken
+from agent.client.run_result import RunName, RunResult, outcome_of
 from agent.core.errors import AgentError, InputError
 from agent.core.faults import MEANT, contained
 from agent.core.outside import parse_json
@@ -162,8 +162,7 @@ class _Conversations:
         for thread_id in (str(thread["thread_id"]) for thread in found):
             # Somebody may have gone on with it elsewhere; not every server lists values.
             state: Mapping[str, Any] = await self._client.threads.get_state(thread_id)
-            _, last = (spoken(state["values"] or {}) or [("", "")])[-1]
-            if last.split() == earlier[-1].text.split():
+            if _last_answer(state["values"] or {}).split() == earlier[-1].text.split():
                 return thread_id
         return ""
 
@@ -184,6 +183,14 @@ class _Conversations:
             await self._client.threads.update(result.thread_id, metadata=noted)
         except httpx.HTTPError as error:
             log.warning("thread=%s: its conversation is not noted: %s", result.thread_id, error)
+
+
+def _last_answer(values: Mapping[str, Any]) -> str:
+    """Return the answer that a thread ends with, as its client was given it; "" without one."""
+    try:
+        return outcome_of(values, RunName("", "", ""), 0).answer_first
+    except AgentError:
+        return ""
 
 
 class _Progress(RunListener):
@@ -217,6 +224,7 @@ class _Turn:
         try:
             with _said_plainly():
                 result = await self.call.finish(self.follower)
+                result = replace(result, answer=result.answer_first)
                 await self.conversations.note(result, self.response)
                 return result
         finally:
