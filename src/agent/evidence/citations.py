@@ -7,6 +7,7 @@ it has seen the end of, so splitting the stream elsewhere changes nothing.
 import re
 from collections.abc import Container, Iterable, Mapping
 
+from agent.core.strings import word_set
 from agent.evidence.markdown import (
     BEGINS_URL,
     TICKS,
@@ -143,7 +144,7 @@ _BRACKET = re.compile(rf"\[([^\[\]\n]{{0,{_MAX_BRACKET}}})")
 _WIDE_BRACKET = re.compile(rf"[【［〔「]([^\[\]【】［］〔〕「」\n]{{0,{_MAX_BRACKET}}})")
 _ESCAPED_BRACKET = re.compile(rf"\\\[([^\[\]\n\\]{{0,{_MAX_BRACKET}}})(\\?)")
 _AUTOLINK = re.compile(r"<[A-Za-z](?:(?![<>])[!-~]){0,1000}")
-_HARMLESS = re.compile(r"</?(?:br|b|i|u|s|em|strong|sub|sup) ?/?>", re.IGNORECASE)
+_HARMLESS = word_set("br b i u s em strong sub sup")
 _AUTOLINK_TARGET = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:.*")
 _UNSEEN = re.compile(
     "[\r\x00-\x08\x0e-\x1f\x7f\u00ad\u200b\u2060-\u2064\u202a-\u202e\u2066-\u2069\ufeff]"
@@ -490,14 +491,15 @@ class Citer:
         head = text[at : at + len("</strong />")]
         if ">" not in head and len(head) < len("</strong />") and not final:
             return _HOLD
-        harmless = _HARMLESS.match(head)
-        if not harmless:
+        inside, closing, _ = head[1:].partition(">")
+        name = inside.removeprefix("/").removesuffix("/").removesuffix(" ").lower()
+        if not closing or name not in _HARMLESS:
             self._emit("\\<")
             return at + 1
         begins_line = self._line.is_open
-        self._emit(harmless[0])
+        self._emit(f"<{inside}>")
         self._lone_tag = begins_line
-        return at + harmless.end()
+        return at + len(inside) + 2
 
     def _bare_url(self, text: str, at: int, final: bool) -> int:
         url = scan_url(text, at, final)

@@ -9,6 +9,7 @@ from operator import add
 from opencc import OpenCC
 
 from agent.core.processor import breathe
+from agent.core.strings import word_set
 
 SENTENCE, KEPT_SENTENCES = 500, 8192
 """Characters of a sentence, and of how many what was read in them is kept: a check reads each
@@ -91,19 +92,26 @@ _FOLDED = _Folding()
 
 _CLOSING = r"[”’\"'」』）)】\]*_`]*"
 _END = re.compile(rf"[。！？!?…]+{_CLOSING}|\.+{_CLOSING}(?=[\s\0]|$)")
-_SHORTENED = re.compile(
-    r"(?:\b(?:mr|mrs|ms|dr|prof|st|vs|e\.g|i\.e|jr|sr|inc|ltd|co|a\.m|p\.m|al|gen|gov|sen|rep|lt"
-    r"|col|capt|rev|u\.s|mt|in[ck]l|tel|rn|vgl|bzw|ggf)"
-    r"|\b[a-z]|^\s{0,12}\d{1,3})\Z",
-    re.IGNORECASE,
+_SHORTENED = word_set(
+    "mr mrs ms dr prof st vs jr sr inc ltd co al gen gov sen rep lt col capt rev mt incl inkl tel"
+    " rn vgl bzw ggf"
 )
 """What is short before a capital: before anything else a full stop ends nothing."""
-_LONGEST_SHORTENED = 16
-_ORDINAL = re.compile(r"(?<![\w.])(?:\d{1,4}|[IVXL]{1,6})\Z")
-_COUNTED = re.compile(
-    r"(?:jan|jän|feb|märz|apr|mai|jun|jul|aug|sept|okt|nov|dez|stock|etage|obergesch|untergesch|og\b"
-    r"|ug\b|jahrhundert|bezirk|quartal|halbjahr|weltkrieg|auflage|platz|klasse|kapitel|woche|tag\b)",
-    re.IGNORECASE,
+_LONGEST_SHORTENED, _MOST_ITEM_DIGITS = 16, 3
+_COUNTED = (
+    *("jan", "jän", "feb", "märz", "apr", "mai", "jun", "jul", "aug", "sept", "okt", "nov", "dez"),
+    *(
+        "stock",
+        "etage",
+        "obergesch",
+        "untergesch",
+        "og ",
+        "ug ",
+        "jahrhundert",
+        "bezirk",
+        "quartal",
+    ),
+    *("halbjahr", "weltkrieg", "auflage", "platz", "klasse", "kapitel", "woche", "tag "),
 )
 """What German counts in capital letters; other languages that write "31." go on in small ones."""
 _BEHIND = re.compile(r"[ \t]?\0+")
@@ -182,8 +190,18 @@ def _goes_on(before: str, line: str, stop: re.Match[str]) -> bool:
         return False
     goes_up = line[stop.end() :][:1].isspace() and "A" <= behind[:1] <= "Z"
     ends_unit = goes_up and _is_unit(before)
-    is_counted = _ORDINAL.search(before) and _COUNTED.match(behind)
-    return bool(is_counted or (_SHORTENED.search(before) and not ends_unit))
+    last = before.rpartition(" ")[2].lstrip(_OPENS)
+    is_ordinal = last.isdecimal() or (last != "" and not set(last) - set("IVXL"))
+    is_counted = is_ordinal and f"{behind} ".casefold().startswith(_COUNTED)
+    return is_counted or (_is_shortened(before) and not ends_unit)
+
+
+def _is_shortened(before: str) -> bool:
+    """Return whether a text ends with what is written short: "Dr", "e.g", a letter, an item's 3."""
+    if before.strip().isdecimal() and len(before.strip()) <= _MOST_ITEM_DIGITS:
+        return True
+    last = "".join(char if char.isalnum() else " " for char in before).split(" ")[-1].casefold()
+    return last in _SHORTENED or (len(last) == 1 and "a" <= last <= "z")
 
 
 def _is_unit(text: str) -> bool:

@@ -7,8 +7,8 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from agent.core.strings import split_at
-from agent.evidence.citations import MARKER
-from agent.evidence.language import fold
+from agent.evidence.citations import MARKER, ids_in
+from agent.evidence.language import fold, without_marks
 from agent.evidence.markdown import link_url, without_urls
 from agent.evidence.numbering import source_key
 from agent.evidence.queries import clean_text
@@ -176,10 +176,7 @@ _ENTRY_MARK = re.compile(
 )
 _ENTRY_NUMBER = re.compile(r"^\s*(?:[-*+•]\s*)?(?:\d{1,3}\s*[.):：、]|\[\d{1,3}\])")
 _BETWEEN_NAMES = "、，,；;和及"
-_FOOTNOTE = re.compile(r"\s{0,3}\[\^[^\]\n]{1,60}\]:")
-_MAY_BE_FOOTNOTE = re.compile(
-    r"\s{0,3}(?:\[(?:\^(?:[^\]\n]{0,60}(?:\](?::.*)?)?)?)?)?\Z", re.DOTALL
-)
+_FOOTNOTE, _LONGEST_FOOTNOTE = "[^", 64
 _BETWEEN_MARKS = " \t、，,；;。.()（）*_"
 _MAPS = (
     "高德地图", "高德", "amap", "google", "维基百科", "wikipedia", "openstreetmap", "open-meteo",
@@ -270,12 +267,10 @@ def without_bare_list(text: str, known: Sequence[Source]) -> str:
     return "".join(lines[:end]).rstrip() or text if told >= _FEWEST_NAMES else text
 
 
-_FEWEST_NAMES, _LONGEST_HEAD, _LONGEST_LINE = 2, 40, 400
+_FEWEST_NAMES, _LONGEST_HEAD, _LONGEST_LINE, _MOST_DIGITS, _NEAR = 2, 40, 400, 3, 4
 _LINK = re.compile(r"\[(?:\d{1,4}|([^\[\]\n]{1,200}))\]\([^()\s]{1,2000}\)")
-_ENDS_CITING = re.compile(r"\w\W{0,3}\[\d{1,4}\](?:\([^()\s]{1,2000}\))?\W*\Z")
 _APART = "、；;|·"
 _LOOSELY, _JOINS = ",，", (*_DASHES, "&", "and", "und", "et", "y", "e", "и")
-_NUMBER_ALONE = re.compile(r"\[?\^?(?:\d{1,3}|[a-z]\d{1,3}-\d{1,3})\]?[.)、:：]?")
 
 
 def _names_of(known: Iterable[Source]) -> frozenset[str]:
@@ -292,7 +287,7 @@ def _names_in(line: str, names: Container[str]) -> int:
 
     A name with a citation behind it is an answer.
     """
-    if len(line) > _LONGEST_LINE or _ENDS_CITING.search(line):
+    if len(line) > _LONGEST_LINE or _ends_citing(line):
         return 0
     titled = _LINK.sub(lambda link: link[1] or "", _without_bullet(line))
     bare = fold(_ENTRY_NUMBER.sub("", titled))
@@ -300,6 +295,13 @@ def _names_in(line: str, names: Container[str]) -> int:
     head, colon, rest = bare.partition(":")
     behind = [rest] if colon and len(head) <= _LONGEST_HEAD else []
     return next(filter(None, (_known(words, names) for words in (bare, *behind))), 0)
+
+
+def _ends_citing(line: str) -> bool:
+    """Return whether the last that a line says is a citation of what is said before it."""
+    last = next(iter([*CITATION.finditer(line)][-1:]), None)
+    said = last and line[max(0, last.start() - _NEAR) : last.start()]
+    return bool(last and without_marks(said or "") and not without_marks(line[last.end() :]))
 
 
 def _known(words: str, names: Container[str]) -> int:
@@ -315,7 +317,9 @@ def _known(words: str, names: Container[str]) -> int:
 
 def _bare_name(part: str) -> str:
     name = part.strip(_DECORATION).removeprefix("www.")
-    return "" if _NUMBER_ALONE.fullmatch(name) else name
+    number = name.strip("[]^.)、:：")
+    is_number = number.isdecimal() and len(number) <= _MOST_DIGITS
+    return "" if is_number or ids_in(number) == {number} else name
 
 
 def _is_bare_head(line: str) -> bool:
@@ -326,15 +330,26 @@ def _is_bare_head(line: str) -> bool:
 def _may_be_heading(begin: str) -> bool:
     word = _without_decoration(begin)
     return len(begin) <= _MAX_HEADING and (
-        bool(_MAY_BE_FOOTNOTE.match(begin))
+        _may_be_footnote(begin.lstrip())
         or any(heading.startswith(word) for heading in _HEADINGS)
         or _behind_heading(word) is not None
     )
 
 
+def _is_footnote(line: str) -> bool:
+    return line.lstrip().startswith(_FOOTNOTE) and "]:" in line[:_LONGEST_FOOTNOTE]
+
+
+def _may_be_footnote(begin: str) -> bool:
+    """Return whether a line that begins so may be a footnote, as far as it has come."""
+    name, closing, behind = begin.removeprefix(_FOOTNOTE).partition("]")
+    is_open = _FOOTNOTE.startswith(begin[:2]) and len(name) < _LONGEST_FOOTNOTE
+    return is_open and (not closing or ":".startswith(behind[:1]))
+
+
 def _is_heading(line: str) -> bool:
     """Return True for a heading of sources, alone or with the first behind it; for a footnote."""
-    if _FOOTNOTE.match(line):
+    if _is_footnote(line):
         return True
     entry = _behind_heading(_without_decoration(line))
     return entry is not None and (not entry or _is_entry(entry) or _names_only_sites(entry))
@@ -380,7 +395,7 @@ def _is_entry(line: str) -> bool:
     if not line.strip():
         return True
     told = _without_bullet(line)
-    if _FOOTNOTE.match(line) or _names_only_sites(told) or (told != line and _has_site(told)):
+    if _is_footnote(line) or _names_only_sites(told) or (told != line and _has_site(told)):
         return True
     title = _ENTRY_MARK.sub("", _ENTRY_NUMBER.sub("", line)).strip()
     is_short = len(title) <= _MAX_ENTRY and title[-1:] not in tuple("。！？!?.")

@@ -15,7 +15,6 @@ import contextlib
 import hashlib
 import importlib
 import logging
-import re
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
@@ -207,7 +206,6 @@ def _library() -> ModuleType:
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 FOLDER = "chroma"
-_SLUG = re.compile(r"[^a-z0-9]+")
 
 
 class ChromaKnowledgeStore(SqliteKnowledgeStore):
@@ -299,7 +297,8 @@ class ChromaKnowledgeStore(SqliteKnowledgeStore):
     def _collection_name(self, owner: str, collection: str) -> str:
         """Return a unique name of 3 to 512 characters of a-z, 0-9 and -, readable if possible."""
         key = "\n".join([owner, collection, self._model])
-        readable = _SLUG.sub("-", collection.lower()).strip("-")[:32]
+        plain = (c if c.isascii() and c.isalnum() else " " for c in collection.lower())
+        readable = "-".join("".join(plain).split())[:32]
         digest = hashlib.sha256(key.encode()).hexdigest()[:24]
         return "-".join(part for part in ("tanlu", readable, digest) if part)
 

@@ -17,7 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from agent.core.strings import valid_text
+from agent.core.strings import has_any, valid_text
 from agent.knowledge.file_events import (
     ReadEvent,
     in_read_events,
@@ -240,8 +240,10 @@ _READERS: Mapping[str, _BodyReader] = {
 _FORGET = 50
 """Pages after which what the parser keeps is dropped."""
 _MAX_BOOKMARKS, _MAX_DEPTH = 2000, 4
-_NO_TITLE = re.compile(
-    r"untitled|microsoft (word|powerpoint|excel)|\.(docx?|tex|dvi|indd|pptx?|xlsx?|qxp)$", re.I
+_NO_TITLE = ("untitled", "microsoft word", "microsoft powerpoint", "microsoft excel")
+_NO_TITLE_ENDS = (
+    *(".doc", ".docx", ".tex", ".dvi", ".indd"),
+    *(".ppt", ".pptx", ".xls", ".xlsx", ".qxp"),
 )
 _NUMBER = re.compile(r"^(?:[\d.]+|第.{1,4}[章节])[\s、.]*")
 Bookmarks = dict[int, list[tuple[int, str]]]
@@ -327,7 +329,9 @@ def _title(reader: Any) -> str:
     with contextlib.suppress(*BROKEN):
         title = str((reader.metadata.title if reader.metadata else "") or "")
     title = " ".join(valid_text(title).split())[:300]
-    return "" if len(title) < 3 or _NO_TITLE.search(title) else title
+    plain = title.casefold()
+    is_none = len(title) < 3 or has_any(plain, _NO_TITLE) or plain.endswith(_NO_TITLE_ENDS)
+    return "" if is_none else title
 
 
 def _bookmarks(reader: Any) -> Bookmarks:

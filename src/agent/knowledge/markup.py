@@ -4,19 +4,15 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
-from agent.core.patterns import Linear, piece
+from agent.core.patterns import Linear
 from agent.core.strings import code_fence, is_table_rule, is_unspaced
 from agent.knowledge.split import SIZE, Block
 
 MAX_HEADING = 200
 _ATX = Linear(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
-_FRONT = re.compile(r"\A---[^\S\n]*\n(.*?)\n(?:---|\.\.\.)[^\S\n]*(?:\n|\Z)", re.DOTALL)
-_FRONT_TITLE = re.compile(r"^title\s*:\s*[\"']?(.+?)[\"']?\s*$", re.MULTILINE | re.IGNORECASE)
 _COMMENT = Linear(r"(?s)<!--.*?-->")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\((?:[^()\s]|\([^()]*\))*(?:\s+[\"'][^\"']*[\"'])?\)")
 _HTML_TABLE = Linear(r"(?s)<table[\s/>].*?</table>", ignore_case=True)
-_HTML_ROW = Linear(r"(?s)<tr(?:[\s/][^>]*)?>(.*?)</tr>", ignore_case=True)
-_HTML_CELL = Linear(r"(?s)<t[dh](?:[\s/][^>]*)?>(.*?)</t[dh]>", ignore_case=True)
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
 """Of HTML; `< 5 MPa and >` is none."""
 
@@ -39,11 +35,14 @@ LevelOf = Callable[[str], int]
 
 def front_title(text: str) -> tuple[str, str]:
     """Return the title a Markdown file's front matter gives, and the text without it."""
-    match = _FRONT.match(text)
-    if not match:
+    lines = text.splitlines(keepends=True)
+    plain = list(map(str.rstrip, lines))
+    ends = [at for at, line in enumerate(plain) if at and line in ("---", "...")]
+    if plain[:1] != ["---"] or not ends:
         return "", text
-    title = _FRONT_TITLE.search(piece(match[1]))
-    return (title[1].strip() if title else ""), text[match.end() :]
+    told = (line.partition(":") for line in plain[1 : ends[0]])
+    titles = [value.strip(" \t\"'") for key, _, value in told if key.strip().lower() == "title"]
+    return next(iter(titles), ""), "".join(lines[ends[0] + 1 :])
 
 
 def markdown_blocks(text: str) -> Iterator[Block]:
@@ -91,10 +90,6 @@ def _construct(lines: Sequence[str], at: int, waiting: list[str]) -> tuple[int, 
     return 0, []
 
 
-def _inner(pattern: Linear, text: str) -> list[str]:
-    return [match[1] for match in pattern.finditer(text)]
-
-
 def _heading(text: str, level: int) -> list[Block]:
     plain = " ".join(_plain(text).split()).strip("*_ ")[:MAX_HEADING]
     return [Block(plain, level)] if plain else []
@@ -112,9 +107,11 @@ def _plain(text: str) -> str:
 
 def _table_of_html(match: "re.Match[str]") -> str:
     """Return an HTML table as rows of Markdown, like other tables."""
+    from lxml.html import fromstring  # type: ignore[import-untyped]
+
     rows = [
-        [" ".join(_TAG.sub(" ", cell).split()) for cell in _inner(_HTML_CELL, row)]
-        for row in _inner(_HTML_ROW, match[0])
+        [" ".join(" ".join(cell.itertext()).split()) for cell in row.xpath("./td|./th")]
+        for row in fromstring(match[0]).iter("tr")
     ]
     lines = [f"| {' | '.join(row)} |" for row in rows if row]
     if lines:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from agent.core.processor import breathe
-from agent.core.strings import is_unspaced
+from agent.core.strings import is_table_rule, is_unspaced
 
 SIZE, OVERLAP = 800, 100
 _SENTENCE = re.compile(
@@ -169,7 +169,7 @@ def _pieces(sentence: str) -> Iterator[str]:
 def _rows(table: str) -> Iterator[str]:
     """Yield a large table in parts, each under its first row (and its head's rule)."""
     lines = table.splitlines()
-    rule = len(lines) > 1 and re.fullmatch(r"[\s|:+-]+", lines[1]) is not None
+    rule = len(lines) > 1 and is_table_rule(lines[1])
     head = "\n".join(lines[: 2 if rule else 1])
     head = head if len(head) <= SIZE // 3 else ""
     rows = lines[2 if rule else 1 :] if head else lines

@@ -18,7 +18,7 @@ from agent.core.calls import Calls, Policy
 from agent.core.concurrency import SingleFlight
 from agent.core.errors import AgentError, MalformedReply, ProviderError, ProviderRefused
 from agent.core.faults import contained
-from agent.core.strings import without_mark, word_set
+from agent.core.strings import split_at, without_mark, word_set
 from agent.evidence.queries import clean_text
 from agent.search.documents import (
     Document,
@@ -31,11 +31,10 @@ from agent.search.hits import MAX_QUERY, fields, plain_line, rows_of
 from agent.search.http import Json, SearchHttp
 from agent.search.sec_facts import IFRS, US_GAAP, as_text, filing_url, read_figures, still_reported
 
-_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9&'’-]*")
-_CIK = re.compile(r"\bCIK[\s:#]*0*(\d{1,10})\b", re.IGNORECASE)
-_MARKED = re.compile(r"(?:\$|\b(?:NASDAQ|NYSE|AMEX)\s*:\s*)([A-Za-z]{1,5}(?:[.-][A-Za-z])?)\b")
-_BRACKETED = re.compile(r"[(（]([A-Z]{1,5}(?:[.-][A-Z])?)[)）]")
-_CAPITALS = re.compile(r"[A-Z]{2,5}(?:-[A-Z])?")
+_WORD = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9&'’-]|\.(?=[A-Z](?![A-Za-z])))*")
+_OPENS, _EXCHANGES = ("(", "（"), ("NASDAQ:", "NYSE:", "AMEX:")
+"""What stands before a ticker: $AAPL, NASDAQ: AAPL, Apple (AAPL)."""
+_LONGEST_CIK, _LONGEST_TICKER = 10, 7
 _LEGAL = word_set(
     "inc corp corporation co company companies ltd limited plc llc lp sa nv ag se the trust "
     "holding holdings group international class new de adr ads com"
@@ -88,10 +87,17 @@ class Registrants:
 
     def find(self, query: str) -> Registrant | None:
         """Return a query's company: by its CIK, a marked ticker, its name, a bare ticker."""
-        if (match := _CIK.search(query)) and (company := self._by_cik.get(int(match[1]))):
-            return company
-        bracketed = [ticker for ticker in _BRACKETED.findall(query) if ticker not in _NO_TICKERS]
-        for ticker in (*_MARKED.findall(query), *bracketed):
+        spoken = [(query[: word.start()].rstrip(), word[0]) for word in _WORD.finditer(query)]
+        for before, word in spoken:
+            is_cik = word.isdecimal() and before.rstrip("#: ").upper().endswith("CIK")
+            number = int(word) if is_cik and len(word) <= _LONGEST_CIK else 0
+            if company := self._by_cik.get(number):
+                return company
+        marked = [word for before, word in spoken if before.endswith(("$", *_EXCHANGES))]
+        bracketed = [
+            word for before, word in spoken if before.endswith(_OPENS) and _is_ticker(word)
+        ]
+        for ticker in (*marked, *bracketed):
             if company := self._by_ticker.get(ticker.upper().replace(".", "-")):
                 return company
         return self._by_name(query) or self._by_bare_ticker(query)
@@ -114,9 +120,16 @@ class Registrants:
         words = _WORD.findall(query)
         if len(words) == 1 and (company := self._by_ticker.get(words[0].upper())):
             return company
-        capitals = [w for w in words if _CAPITALS.fullmatch(w) and w not in _NO_TICKERS]
+        capitals = [word for word in words if len(word) > 1 and _is_ticker(word)]
         companies = (self._by_ticker.get(word) for word in capitals)
         return next((company for company in companies if company), None)
+
+
+def _is_ticker(word: str) -> bool:
+    """Return whether a word is written as tickers are, and does not mean another thing."""
+    letters = "".join(split_at(word, ".-"))
+    is_written_so = letters.isalpha() and letters.isupper() and len(word) <= _LONGEST_TICKER
+    return is_written_so and word not in _NO_TICKERS
 
 
 def read_registrants(reply: Mapping[str, Any]) -> Registrants:

@@ -30,7 +30,6 @@ REPORTS = frozenset({"answer", "deep_report", "dossier", "team_verifier"})
 """The tasks whose reply is what the person reads."""
 _NAME = Linear(r"\{\{([^{}]+)\}\}")
 _DAY = Linear(r"\{\{day\+(\d+)\}\}")
-_TODAY = Linear(r"\d{4}-\d\d-\d\d")
 
 
 @dataclass(frozen=True)
@@ -122,10 +121,10 @@ def _call_id(call: Mapping[str, Any]) -> str:
 
 def _dated(reply: Mapping[str, Any], turn: ModelTurn) -> dict[str, Any]:
     """Return a reply with the days that are counted from today."""
-    today = _TODAY.search(block(turn.user, "today"))
+    today = block(turn.user, "today")[: len("2026-11-28")]
 
     def day(match: Any) -> str:
-        begin = date.fromisoformat(today[0]) if today else date.min
+        begin = date.fromisoformat(today) if today else date.min
         return (begin + timedelta(days=int(match[1]))).isoformat()
 
     own: dict[str, Any] = _replaced(dict(reply), _DAY, day)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agent.evidence.citations import ID, MARKER, marked_stretches
+from agent.evidence.citations import ID, MARKER, ids_in, marked_stretches
 from agent.sample.model.request import ModelTurn
 from agent.texts import Language, detect_language
 
@@ -16,8 +16,6 @@ _PASSAGE = re.compile(rf"(?P<title>.*?(?={_PAGE})|[^:›]*?){_PAGE}?(?: › [^:]
 _ID = rf"({ID}|c\d+)"
 _SHOWN = re.compile(rf"(?:^|[>›])(?:\[\^)?{_ID}[]:]? (.+)$", re.MULTILINE)
 _OPENING = re.compile(r"[<‹](\w+)\s([^<>‹›]*)[>›]\n?")
-_NUMBERED = re.compile(r"^(\d+(?:\.\d+|[a-z])?) (.*?)(?:   \(In: .*)?$", re.MULTILINE)
-_TITLED = re.compile(rf"^({ID}(?: = {ID})*) (.+)$", re.MULTILINE)
 _UNFENCED = str.maketrans("‹›", "<>")
 _ATTRIBUTE = re.compile(r'(\w+)=["”]([^"”]*)["”]')
 
@@ -138,13 +136,17 @@ def ids_shown(text: str) -> list[tuple[str, str]]:
 
 def numbered_in_block(text: str, tag: str) -> list[tuple[str, str]]:
     """Return the passages or statements that a block lists, each with its number."""
-    return _NUMBERED.findall(block(text, tag))
+    rows = (line.partition("   (In: ")[0].partition(" ") for line in block(text, tag).splitlines())
+    return [(name, told) for name, _, told in rows if name[:1].isdecimal()]
 
 
 def cited(text: str) -> list[tuple[str, str, str]]:
     """Return each cited stretch of a text with its first id, and that one's title if it is told."""
-    titled = _TITLED.findall(text)
-    titles = {name: title for names, title in titled for name in names.split(" = ")}
+    titles = dict[str, str]()
+    for line in text.splitlines():
+        name, _, title = line.rpartition(" = ")[2].partition(" ")
+        names = [*line.split(" = ")[:-1], name]
+        titles |= dict.fromkeys(names, title) if title and ids_in(line) >= {*names} else {}
     stretches = [(stretch.strip().rpartition("\n")[2], ids[0]) for stretch, ids in
                  marked_stretches(text)]  # fmt: skip
     return [(part, name, titles.get(name, "")) for part, name in stretches if part]
