@@ -15,7 +15,7 @@ from tests.support.browser_page import ask, ends, part, question_box
 from tests.support.command_line import ZH
 from tests.support.dev_server import DevServer
 from tests.support.page_looks import faint, moves, overflow, small, watch_moves
-from tests.support.page_server import answered_thread, arabic_thread
+from tests.support.page_server import answered_thread, thread_in
 
 pytestmark = BROWSER
 HEIGHTS = {360: 740, 390: 844, 1024: 768, 1440: 900}
@@ -67,7 +67,7 @@ def thread_fixture(server: DevServer) -> str:
 def threads_fixture(server: DevServer, thread: str) -> dict[str, str]:
     """A thread in each language; of Arabic the page has none of its own words."""
     english = titled(server, EN)
-    return {"zh-CN": thread, "en-US": english, "ar": arabic_thread(server, english)}
+    return {"zh-CN": thread, "en-US": english, "ar": thread_in(server, "ar", english)}
 
 
 def states(page: Page, thread: str, question: str = ZH) -> Iterator[str]:

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { spokenIn } from "../../src/agent/page/js/i18n.js";
 import {
   cost, credit, distanceText, localTime, metres,
-  rating, shortFacts, sourceNumbers,
+  rating, readableName, shortFacts, sourceNumbers,
 } from "../../src/agent/page/js/map/place_facts.js";
 
 const PLACE = { name: "东单公园", distance_m: 931, distance_from: "王府井", rating: 4.4, cost: 40, source: "a0-2" };
@@ -79,8 +80,20 @@ test("the credit names each map that records are of", () => {
 });
 
 test("an answer's own words frame its places' facts; what they lack is English", () => {
-  const words = { "export.far": "{distance} von {origin}", "records.free": "kostenlos" };
-  assert.equal(distanceText(PLACE, words), "931 m von 王府井");
-  assert.equal(cost({ cost: 0 }, words), "kostenlos");
-  assert.equal(cost({ cost: 40 }, words), "¥40 a head");
+  const german = spokenIn("de", { "export.far": "{distance} von {origin}", "records.free": "kostenlos" });
+  assert.equal(distanceText(PLACE, german), "931 m von 王府井");
+  assert.equal(distanceText({ ...PLACE, distance_from_en: "Wangfujing" }, german), "931 m von Wangfujing");
+  assert.equal(cost({ cost: 0 }, german), "kostenlos");
+  assert.equal(cost({ cost: 40 }, german), "¥40 a head");
+});
+
+test("a place has the name that its answer's reader reads", () => {
+  const place = { name: "东单公园", name_en: "", name_pinyin: "Dōngdān gōngyuán" };
+  const named = [...["zh", "zh-Hant", "en", "de"].map((tag) => readableName(place, spokenIn(tag, {})))];
+  assert.deepEqual(named, ["东单公园", "东单公园", "Dōngdān gōngyuán", "Dōngdān gōngyuán"]);
+  assert.equal(readableName({ ...place, name_en: "Dongdan Park" }, "en"), "Dongdan Park");
+});
+
+test("traditional characters that came without words are told in the simplified ones", () => {
+  assert.equal(distanceText(PLACE, spokenIn("zh-Hant")), "距王府井 931 m");
 });

@@ -12,7 +12,6 @@ const { text } = await import(`${JS}/i18n.js`);
 const { Steps } = await import(`${JS}/answer/steps.js`);
 const { duration, usageDetail, usageLine } = await import(`${JS}/answer/usage.js`);
 
-const CONFIG = { events: { en: { turn: "{speaker}: {text}" } }, speakers: {} };
 const shown = (steps) => steps.list.map(({ event, state }) => [event.type, state]);
 function folded(...events) {
   const steps = new Steps();
@@ -22,13 +21,13 @@ function folded(...events) {
 
 describe("an event's line", () => {
   it("is empty for what no template speaks of, whatever its name", () => {
-    assert.equal(eventLine({ type: "done" }, CONFIG, "en"), "");
-    assert.equal(eventLine({ type: "constructor" }, CONFIG, "en"), "");
+    assert.equal(eventLine({ type: "done" }, "en"), "");
+    assert.equal(eventLine({ type: "constructor" }, "en"), "");
   });
 
   it("takes a text that looks like a placeholder or a pattern as it is", () => {
     const event = { type: "turn", speaker: "$& {text}", text: "{count} $1" };
-    assert.equal(eventLine(event, CONFIG, "en"), "$& {text}: {count} $1");
+    assert.equal(eventLine(event, "en"), "$& {text}: {count} $1");
   });
 });
 

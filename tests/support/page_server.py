@@ -7,7 +7,8 @@ from typing import Any
 
 from langgraph_sdk import get_sync_client
 
-from agent.texts.card_words import card_words
+from agent.texts import Language
+from agent.texts.card_words import spoken_fields
 from tests.support.dev_server import DevServer, dev_server
 from tests.support.rows import FOLDER
 
@@ -32,20 +33,29 @@ def answered_thread(server: DevServer, *questions: str, assistant: str = "agent"
     return thread
 
 
-def arabic_thread(server: DevServer, english: str) -> str:
-    """The id of a new thread with an answer in Arabic: places and sources of the English one."""
-    question = "أين يلعب الأطفال قرب وانغفوجينغ (Wangfujing) في بكين؟"
+QUESTIONS: dict[Language, str] = {
+    "ar": "أين يلعب الأطفال قرب وانغفوجينغ (Wangfujing) في بكين؟",
+    "de": "Wo können Kinder bei Wangfujing in Peking spielen?",
+}
+
+
+def thread_in(server: DevServer, language: Language, english: str) -> str:
+    """The id of a new thread with an answer in one of these languages.
+
+    Its places and sources are those of the English one, its text is in `looks`.
+    """
+    question = QUESTIONS[language]
     with get_sync_client(url=server.url) as client:
         values: Any = client.threads.get_state(english)["values"]
         kept = values["messages"][-1]["additional_kwargs"]
         page, place, *_ = (f"[{source['number']}]({source['url']})" for source in kept["sources"])
         first, second, third, *_ = (each["name_en"] for each in kept["places"])
         text = (
-            (FOLDER / "looks/answer_ar.md")
+            (FOLDER / f"looks/answer_{language}.md")
             .read_text("utf-8")
             .format(page=page, place=place, first=first, second=second, third=third)
         )
-        told = {**kept, **card_words("ar"), "next_questions": []}
+        told = {**kept, **spoken_fields(language), "next_questions": []}
         messages = [
             {"type": "human", "content": question, "id": "q"},
             {"type": "ai", "content": text, "id": "a", "additional_kwargs": told},

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 from agent.evidence.names import district_in_english, name_text, with_pinyin
-from agent.evidence.records import forecast_in_english
+from agent.evidence.records import forecast_told
 from agent.evidence.types import Weather, WeatherDay
 from agent.export.html import html_page
 from tests.unit.export_samples import place
@@ -27,7 +27,7 @@ def test_a_forecast_is_in_english_where_the_words_are_known():
         WeatherDay(date="", day="奇", night="奇", low_c=None, high_c=None, wind=None),
     ]
     forecast = Weather(id="w", city="北京市", days=days, source="m1", fetched_at="")
-    english = forecast_in_english(forecast)
+    english = forecast_told(forecast, "en")
     assert english["city_en"] == "Beijing"
     told = [(day["sky_en"], day["wind_en"]) for day in english["days"]]
     assert told == [("clear/cloudy", "wind N, force 1-3"), ("奇", "")]

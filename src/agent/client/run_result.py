@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast, get_args
 
 from agent.core.errors import AgentError
 from agent.core.strings import valid_json, valid_text
@@ -47,8 +47,7 @@ class RunResult:
     verified: bool | None = None
     question: str = ""
     language: Language = "en"
-    reader: Language | None = None
-    """The language of the answer, where it is another than code's own sentences have."""
+    """The answer's."""
     search_entry_points: list[str] = field(default_factory=list)
     geojson: dict[str, Any] | None = None
     further: dict[str, Any] = field(default_factory=dict)
@@ -80,7 +79,7 @@ class RunResult:
         return FinishedAnswer(
             question=self.question,
             answer=self.answer,
-            language=self.reader or self.language,
+            language=self.language,
             generated_at=datetime.now(UTC).isoformat(timespec="seconds"),
             sources=self.sources,
             places=self.places,
@@ -168,13 +167,24 @@ def outcome_of(values: Mapping[str, Any], run: RunName, seconds: float) -> RunRe
         answered=metadata.get("answered"),
         verified=metadata.get("verified"),
         question=question,
-        language=turn.get("language") or detect_language(question or answer),
-        reader=turn.get("reader"),
+        language=language_spoken(metadata, turn, question or answer),
         search_entry_points=list(metadata.get("search_entry_points") or []),
         geojson=valid_json(values.get("geojson")) or _map_of(metadata, question),
         further={name: value for name, value in metadata.items() if name != _PROGRESS},
         state=values,
     )
+
+
+def language_spoken(
+    metadata: Mapping[str, Any], turn: Mapping[str, Any], question: str
+) -> Language:
+    """Return the language of an answer, as the page reads it, too: its message says it.
+
+    Of an older one it is its turn's, while that is the thread's last, else the question's.
+    """
+    told = (metadata.get("language"), turn.get("reader"), turn.get("language"))
+    known = (cast(Language, tag) for tag in told if tag in get_args(Language))
+    return next(known, None) or detect_language(question)
 
 
 def values_of_answer(

@@ -308,14 +308,18 @@ def day_text(day: WeatherDay, language: Language) -> str:
     return say("punctuation.comma", language).join(fact for fact in facts if fact)
 
 
-def forecast_in_english(weather: Weather) -> Weather:
-    """Return a forecast that has its city, skies and winds in English, too.
+def forecast_told(weather: Weather, language: Language) -> Weather:
+    """Return a forecast that has its skies and winds in a reader's language, the city in English.
 
     Loads the dictionary of `with_pinyin`.
     """
     days = [
         WeatherDay(
-            **{**day, "sky_en": _skies(day, "en"), "wind_en": _wind(day["wind"] or "", "en")}
+            **{
+                **day,
+                "sky_en": _skies(day, language),
+                "wind_en": _wind(day["wind"] or "", language),
+            }
         )
         for day in weather["days"]
     ]

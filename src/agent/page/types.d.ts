@@ -1,8 +1,8 @@
 /** What the server sends and what modules of the page hand each other. Read by `make check`, not served. */
 
 type Language = "zh" | "en";
-/** A language of the page, or an answer's words of another one, by the keys of texts. */
-type Spoken = Language | Record<string, string>;
+/** A language of the page, or that of an answer by its tag, with its texts by their keys. */
+type Spoken = Language | { tag: string; texts: Record<string, string> };
 type InLanguages<T> = Record<Language, T>;
 
 /** Degrees; which system they are in is said by whoever hands them over. */
@@ -109,7 +109,7 @@ interface Place extends Located {
   name_pinyin?: string;
   category_en?: string;
   open_time_en?: string;
-  /** The same in the language of an answer that has `words`. */
+  /** The same in the language of an answer that is neither Chinese nor English. */
   hours?: string;
   district: string | null;
   district_en?: string;
@@ -231,8 +231,8 @@ interface Answer {
   anchor: Anchor | null;
   needs: string | null;
   mode: string;
-  /** The words of its places' cards, where the page has none in its language. */
-  words?: Record<string, string>;
+  /** The language of its own parts, whichever is the page's around them. */
+  spoken: Spoken;
   degraded: boolean;
   /** The bare answer of a team; "" for every other assistant. */
   final_answer: string;
@@ -331,12 +331,14 @@ interface Message {
   type: string;
   id: string;
   content: string | ContentBlock[];
-  additional_kwargs?: Partial<Answer>;
+  /** `words` are texts by their keys, in a language that the page has none in. */
+  additional_kwargs?: Partial<Answer> & { language?: string; words?: Record<string, string> };
 }
 interface ThreadValues {
   messages?: Message[];
   geojson?: Answer["geojson"];
   anchors?: Anchor[];
+  turn?: { language?: string; reader?: string };
 }
 type Metadata = Record<string, string | undefined>;
 interface Interrupt { value: Review }

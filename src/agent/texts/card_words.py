@@ -1,23 +1,28 @@
-"""The words around a place's facts, for a page that has no texts in the language of an answer."""
+"""What a page needs to word an answer's places, ways and forecasts in the answer's language."""
 
 from typing import Any
 
-from agent.texts import OF_ANSWERS, Language, say, table
+from agent.texts import LANGUAGES, Language, say, table
 
-_CARD = "page.place_card"
+_CARD, _RECORDS, _MODES = "page.place_card", "page.map_records", "records.modes"
 _SAID_AS = {
     "export.far": "records.far",
     "export.cost": "export.cost",
-    **{f"records.{name}": f"records.{name}" for name in ("free", "price", "per_night")},
+    **{f"records.{name}": f"records.{name}" for name in ("free", "price", "per_night", "minutes")},
     **{f"{_CARD}.{name}": f"export.{name}" for name in ("address", "demands", "hours", "sources")},
 }
 """Texts of the page, by its keys, that other texts have in the languages of answers."""
 
 
-def card_words(language: Language) -> dict[str, Any]:
-    """Return `words` of an answer: texts by the page's keys, where its own are in others."""
-    if language not in OF_ANSWERS:
-        return {}
+def spoken_fields(language: Language) -> dict[str, Any]:
+    """Return `language` of an answer; where the page has none in it, texts by its keys: `words`."""
+    if language in LANGUAGES:
+        return {"language": language}
     own = table(_CARD, language).items() - table(_CARD, "en").items()
     words = {f"{_CARD}.{name}": text for name, text in sorted(own)}
-    return {"words": words | {key: say(text, language) for key, text in _SAID_AS.items()}}
+    words |= {key: say(text, language) for key, text in _SAID_AS.items()}
+    words |= {f"{_MODES}.{mode}": text for mode, text in table(_MODES, language).items()}
+    words[f"{_RECORDS}.degrees"] = "{low}–{high} °C"
+    for name in ("routes", "weather"):
+        words[f"{_RECORDS}.{name}"] = say(f"answer.{name}", language).strip("*")
+    return {"language": language, "words": words}

@@ -28,7 +28,7 @@ from agent.evidence.mentions import (
 from agent.evidence.names import district_in_english, english_names, own_distance, with_pinyin
 from agent.evidence.records import (
     forecast_city,
-    forecast_in_english,
+    forecast_told,
     hours_text,
     one_a_city,
     place_source,
@@ -39,7 +39,7 @@ from agent.evidence.records import (
 )
 from agent.evidence.types import Anchor, Distance, Place, PlaceKind, Route, Source, Weather
 from agent.evidence.zones import CHINA, day_there, zone_named
-from agent.state import Turn
+from agent.state import Turn, reader_language
 from agent.texts import OF_ANSWERS, Language, in_every_language, is_chinese, reads_han, say
 
 _NO_KINDS = set[PlaceKind | None]()
@@ -107,15 +107,15 @@ def sources_as_shown(
 async def forecasts_of(weather: Sequence[Weather], turn: Turn) -> list[Weather]:
     """Return the forecasts as the message carries them: with the days asked for marked.
 
-    For English readers they are in English, too.
+    For who reads no Chinese they are in the reader's language, too.
     """
     if not weather:
         return []
-    days = days_forecast(turn, weather)
+    days, language = days_forecast(turn, weather), reader_language(turn)
     forecasts = [with_days_asked(each, days) for each in weather]
-    if is_chinese(turn["language"]):
+    if is_chinese(language):
         return forecasts
-    return await asyncio.to_thread(lambda: [forecast_in_english(each) for each in forecasts])
+    return await asyncio.to_thread(lambda: [forecast_told(each, language) for each in forecasts])
 
 
 def days_forecast(turn: Turn, weather: Sequence[Weather]) -> list[str]:

@@ -53,7 +53,7 @@ from agent.export.geojson import feature_collection
 from agent.models.streaming import FinishedText
 from agent.state import Previous, replaced
 from agent.texts import REMEDY, Language, prepare_language, remedy_of, say
-from agent.texts.card_words import card_words
+from agent.texts.card_words import spoken_fields
 
 
 def all_failed(gaps: Sequence[Gap], language: Language) -> str:
@@ -120,7 +120,7 @@ async def write_message(
     state, turn = draft.state, draft.turn
     draft.emit(event("answering", draft.node))
     # A run that goes on in another process begins here.
-    await prepare_language(turn["language"])
+    await prepare_language(draft.language)
     try:
         write = _revised_first if parts.is_report and draft.is_judged_beside else _streamed
         streamed, checked = await write(draft, parts)
@@ -138,7 +138,7 @@ async def write_message(
     used = partial(sources_as_shown, cited, places, draft.language, state.get("routes", []))
     cited = or_else("the records' quotes", used, lambda: cited)
     checked = replace(checked, used=cited)
-    centre = readable(anchor if places else None, turn["language"], draft.known_places)
+    centre = readable(anchor if places else None, draft.language, draft.known_places)
     anchor = await await_or_else("the anchor", centre, lambda: None)
     metadata = {
         **or_else("the metadata", lambda: _metadata(draft, parts, checked, seconds), dict),
@@ -202,7 +202,7 @@ async def _records(
     weather = draft.state.get("weather", [])
     forecasts = forecasts_of(weather, draft.turn)
     routes = draft.state.get("routes", [])
-    ways = ways_of(routes, draft.turn["language"], draft.known_places)
+    ways = ways_of(routes, draft.language, draft.known_places)
     return {
         "sources": checked.used,
         "places": places,
@@ -367,7 +367,7 @@ def _metadata(
         "gaps": draft.settled_gaps(),
         "queries": state.get("queries") or [],
         "degraded": draft.degraded,
-        **(card_words(draft.language) if state.get("places") else {}),
+        **spoken_fields(draft.language),
         "needs": None,
         "search_entry_points": [],
         **parts.metadata,

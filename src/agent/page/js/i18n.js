@@ -11,6 +11,34 @@ export const language = [preference("language"), ...(navigator.languages ?? [nav
 /** Tells the language of a text that is not the page's: Chinese on an English page. @param {string} words */
 export const foreign = (words) => (language === "en" && /\p{Script=Han}/u.test(words) ? "zh" : null);
 
+/** Tells a text's language as the server does (`texts.detect_language`). @param {string} words */
+export function languageOf(words) {
+  const plain = words.replace(/https?:\/\/[!-~]+/g, " ");
+  const count = (/** @type {RegExp} */ letters) => plain.match(letters)?.length ?? 0;
+  const han = count(/[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]/g);
+  const isOther = !han || count(/[\u3040-\u30ff\u31f0-\u31ff]/g) >= han / 4;
+  return isOther || han / 1.5 < count(/[A-Za-zÀ-ɏ]+/g) ? "en" : "zh";
+}
+
+/**
+ * Tells how an answer's own parts speak: in a language of the page, else by words that came with it.
+ * @param {string} tag @param {Record<string, string>} [words]
+ * @returns {Spoken}
+ */
+export function spokenIn(tag, words) {
+  if (tag === "zh" || tag === "en") return tag;
+  return { tag, texts: words ?? (tag.startsWith("zh") ? TEXTS.zh : {}) };
+}
+
+/** Returns the tag of a language. @param {Spoken} spoken */
+export const tagOf = (spoken) => (typeof spoken === "string" ? spoken : spoken.tag);
+
+/** Tells whether its reader gets a map's Chinese words; all others those beside. @param {Spoken} spoken */
+export const isChinese = (spoken) => tagOf(spoken).startsWith("zh");
+
+/** Returns what to ask on in: the answer's language where the page has it. @param {Spoken} spoken */
+export const askedIn = (spoken) => (typeof spoken === "string" ? spoken : language);
+
 /** Tells how another script runs: from the right where most of its letters do. @param {string} words */
 export function direction(words) {
   const others = words.match(/[\p{Script=Arabic}\p{Script=Hebrew}]/gu)?.length;
@@ -21,7 +49,7 @@ export function direction(words) {
  * Returns a text with each `{name}` replaced by the value of that name, `{name|one|more}` by the form
  * beside it.
  * @param {string} key
- * @param {Spoken} spoken a language of the page, or an answer's own words; what they lack is English
+ * @param {Spoken} spoken what its texts lack is English
  * @param {Record<string, unknown>} values
  */
 export function text(key, spoken, values = {}) {
@@ -31,7 +59,7 @@ export function text(key, spoken, values = {}) {
     const value = String(values[name]);
     return (value === "1" ? one : more) ?? value;
   }
-  const texts = typeof spoken === "string" ? TEXTS[spoken] : spoken;
+  const texts = typeof spoken === "string" ? TEXTS[spoken] : spoken.texts;
   return (texts[key] ?? TEXTS.en[key]).replace(/\{(\w+)(?:\|([^{}|]*)\|([^{}|]*))?\}/g, replaced);
 }
 
@@ -51,8 +79,10 @@ export function textsOf(table) {
   return new Map(inside.map(([key, value]) => [key.slice(table.length + 1), value]));
 }
 
-/** Names the language where dates are written. */
-export const locale = language === "zh" ? "zh-CN" : "en";
+/** Names a language where dates are written. @param {Spoken} spoken */
+export const localeOf = (spoken) => (spoken === "zh" ? "zh-CN" : tagOf(spoken));
+/** The page's. */
+export const locale = localeOf(language);
 
 /**
  * Begins the server's words, some of which are meant to stand within others, as a sentence; the name of a

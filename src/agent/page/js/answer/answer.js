@@ -1,7 +1,7 @@
 /** The answer itself: streaming in as Markdown, then with citations that tell their source. */
 
 import { el, fill, textsIn } from "../dom.js";
-import { direction, translator } from "../i18n.js";
+import { direction, tagOf, translator } from "../i18n.js";
 import { answerBody, growingBody, noticeOf } from "./answer_body.js";
 import { ChecksView } from "./checks.js";
 import { citationsIn, giveQuotes, nameCitation, quotesOfStatements, tellSources } from "./citation.js";
@@ -99,6 +99,7 @@ export class AnswerView {
     mergeEqual(fragment);
     tellFigures(fragment, (anchor) => this.#quotesOf(anchor));
     patch(this.#body, fragment);
+    this.#body.lang = tagOf(answer.spoken);
   }
 
   /** Renders blocks that have ended once; the last one anew each time. @param {string} markdown */

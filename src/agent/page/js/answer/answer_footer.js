@@ -2,7 +2,7 @@
 
 import { disclosure } from "../disclosure.js";
 import { answerView, el, fill, icon } from "../dom.js";
-import { sentence, translator } from "../i18n.js";
+import { askedIn, language, sentence, text as sayIn, translator } from "../i18n.js";
 import { runAddress, share, threadPath, withdraw } from "../run/server.js";
 import { usageDetail } from "./usage.js";
 
@@ -25,12 +25,15 @@ const FILES = /** @type {const} */ ([
  * @returns {View}
  */
 export function outingView({ onAsk }) {
-  const onclick = () => onAsk(say("outing_question"));
+  /** @type {Spoken} */
+  let spoken = language;
+  const onclick = () => onAsk(sayIn("page.answer_footer.outing_question", askedIn(spoken)));
   const node = el("p", { class: "outing-offer", dataset: { part: "outing" }, hidden: true },
     el("button", { class: "button", type: "button", onclick }, say("outing")));
   return answerView(node, (answer) => {
     const isOf = (answer?.assistant ?? "agent") === "agent";
     node.hidden = !answer || !isOf || Boolean(answer.outing) || answer.places.length < 2;
+    if (answer) ({ spoken } = answer);
   });
 }
 

@@ -142,7 +142,8 @@ export class MapView {
 
   /** @param {Scene} scene */
   #draw({ places, anchor: told, ways, path }) {
-    const anchor = told && { ...told, name: (language === "en" && told.name_en) || told.name };
+    const spoken = this.#drawn?.spoken ?? language;
+    const anchor = told && { ...told, name: readableName(told, spoken) };
     const [selected, before] = [this.#selected, new Set(this.#markers.keys())];
     this.#selected = null;
     this.#answer.clearLayers();
@@ -153,11 +154,11 @@ export class MapView {
     if (anchor && centre) anchorMarker(anchor, centre).addTo(this.#answer);
     const pins = places.map(({ place, number }) => {
       const [at, onSelect] = [this.#at(place), () => this.#chosen(place.id)];
-      const marker = placeMarker({ place, number, at, isNew: !before.has(place.id), onSelect });
+      const marker = placeMarker({ place, number, at, spoken, isNew: !before.has(place.id), onSelect });
       this.#markers.set(place.id, marker.addTo(this.#answer));
-      return { marker, at, name: readableName(place, language), strong: place.mentioned || !number };
+      return { marker, at, name: readableName(place, spoken), strong: place.mentioned || !number };
     });
-    pins.push(...ways.flatMap((way) => this.#stopsOf(way)));
+    pins.push(...ways.flatMap((way) => this.#stopsOf(way, spoken)));
     for (const { line } of ways) if (line) drawnLine(line.map((at) => this.#of(at)), this.#answer);
     const straight = ways.filter(({ line }) => !line).map(({ stops }) => stops);
     const lines = [path, ...straight].filter(({ length }) => length > 1)
@@ -165,16 +166,16 @@ export class MapView {
     this.#aim(places.map(({ place }) => place), [...ways.flatMap(({ stops }) => stops), anchor]);
     this.#ground.show(centre);
     const located = [...places.map(({ place }) => place), ...(anchor ? [anchor] : [])];
-    const districts = districtsOf(located, language).map(({ name, ...at }) => ({ name, at: this.#at(at) }));
+    const districts = districtsOf(located, spoken).map(({ name, ...at }) => ({ name, at: this.#at(at) }));
     const named = anchor && centre && { at: centre, name: anchor.name };
     this.#labels.show({ pins, centre: named, districts, notes: lines });
     if (selected && this.#markers.has(selected)) this.select(selected);
   }
 
-  /** @param {Way} way */
-  #stopsOf({ stops, letters }) {
+  /** @param {Way} way @param {Spoken} spoken */
+  #stopsOf({ stops, letters }, spoken) {
     return stops.map((stop, index) => {
-      const [name, at] = [(language === "en" && stop.name_en) || stop.name, this.#at(stop)];
+      const [name, at] = [readableName(stop, spoken), this.#at(stop)];
       const marker = endMarker({ name, letter: letters[index], at }).addTo(this.#answer);
       return { marker, at, name, strong: true };
     });

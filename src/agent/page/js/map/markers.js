@@ -2,8 +2,8 @@
 
 import { L } from "../../vendor/leaflet.js";
 import { el, svg } from "../dom.js";
-import { language, translator } from "../i18n.js";
-import { shortFacts } from "./place_facts.js";
+import { translator } from "../i18n.js";
+import { readableName, shortFacts } from "./place_facts.js";
 
 const PIN = { width: 30, height: 38 };
 const PIN_SHAPE = "M15 37C11 26 2 22 2 13.5a13 13 0 0 1 26 0C28 22 19 26 15 37Z";
@@ -12,10 +12,10 @@ const say = translator("page.markers");
 
 /**
  * Makes a pin that a keyboard reaches; Enter and Space choose it as a click does.
- * @param {{place: Place, number: number|null, at: LatLng, isNew: boolean, onSelect(): void}} pin
- *   `number`: null for one that was just found, which is hollow until it is named
+ * @param {{place: Place, number: number|null, at: LatLng, spoken: Spoken, isNew: boolean,
+ *   onSelect(): void}} pin `number`: null for one that was just found, which is hollow until it is named
  */
-export function placeMarker({ place, number, at, isNew, onSelect }) {
+export function placeMarker({ place, number, at, spoken, isNew, onSelect }) {
   const kinds = ["map-pin", !place.mentioned && "faint", number === null && "found", isNew && "new"];
   const marker = L.marker(at, {
     icon: pinIcon(kinds.filter(Boolean).join(" "), number ?? "•"),
@@ -23,9 +23,9 @@ export function placeMarker({ place, number, at, isNew, onSelect }) {
     riseOnHover: true,
     zIndexOffset: resting(place.mentioned),
   });
-  pressable(marker, pinName(place, number), onSelect);
+  pressable(marker, pinName(place, number, spoken), onSelect);
   marker.on("add", () => describe(marker, place));
-  marker.bindTooltip(tooltip(place), { direction: "auto", className: "map-tip" });
+  marker.bindTooltip(tooltip(place, spoken), { direction: "auto", className: "map-tip" });
   return marker;
 }
 
@@ -143,12 +143,12 @@ export function pressable(marker, name, act) {
   });
 }
 
-/** @param {Place} place @param {number|null} number */
-function pinName(place, number) {
-  const { name, mentioned } = place;
-  const listed = say("pin", { number, name }) + (mentioned ? "" : say("others"));
+/** @param {Place} place @param {number|null} number @param {Spoken} spoken */
+function pinName(place, number, spoken) {
+  const name = readableName(place, spoken);
+  const listed = say("pin", { number, name }) + (place.mentioned ? "" : say("others"));
   const about = number === null ? say("found", { name }) : listed;
-  return [about, ...shortFacts(place, language)].join(", ");
+  return [about, ...shortFacts(place, spoken)].join(", ");
 }
 
 /** @param {L.Marker} marker @param {Place} place */
@@ -159,9 +159,9 @@ function describe(marker, place) {
   node.dataset.placeId = place.id;
 }
 
-/** @param {Place} place */
-function tooltip(place) {
-  const facts = shortFacts(place, language).join("\u00a0· ");
+/** @param {Place} place @param {Spoken} spoken */
+function tooltip(place, spoken) {
+  const facts = shortFacts(place, spoken).join("\u00a0· ");
   const line = facts && el("div", { class: "map-tip-facts" }, facts);
-  return el("div", {}, el("strong", {}, place.name), line);
+  return el("div", {}, el("strong", {}, readableName(place, spoken)), line);
 }

@@ -1,7 +1,7 @@
 /** One place: name and facts on two lines, in the list as in the answer's bullets; the rest behind it. */
 
 import { el, fill, link, safeUrl, textsIn } from "../dom.js";
-import { language, text, textsOf, translator } from "../i18n.js";
+import { isChinese, locale, text, textsOf, translator } from "../i18n.js";
 import { navigationLinks, qrCode } from "./navigation.js";
 import {
   cost, distanceText, isOpen, mapName, rating, readableName, sourceNumbers,
@@ -31,12 +31,12 @@ export function placeCard(
   const button = el("button",
     { type: "button", class: "place-line", "aria-expanded": "false", "aria-controls": id, onclick: onChoose },
     el("span", { class: "place-number", "aria-hidden": "true" }, number),
-    el("span", { class: "place-text" }, ...names(place), facts(place, spoken), ticks(place)));
+    el("span", { class: "place-text" }, ...names(place, spoken), facts(place, spoken), ticks(place)));
   const node = bullet ?? el("li", { value: number });
   node.classList.add("place", ...(place.mentioned ? [] : ["faint"]));
   node.dataset.placeId = place.id;
   const address = photos ? safeUrl(place.photo) : null;
-  fill(node, button, address && photo(address, readableName(place, language)),
+  fill(node, button, address && photo(address, readableName(place, spoken)),
     bullet && remark(bullet, place, cited, sources), panel);
   return {
     node,
@@ -50,9 +50,12 @@ export function placeCard(
   };
 }
 
-/** Names it as its reader can say it, with the name on the spot beside. @param {Place} place */
-function names(place) {
-  const name = readableName(place, language);
+/**
+ * Names it as its reader can say it, with the name on the spot beside.
+ * @param {Place} place @param {Spoken} spoken
+ */
+function names(place, spoken) {
+  const name = readableName(place, spoken);
   const lang = name !== place.name && !place.name_en ? "zh-Latn" : undefined;
   return [el("span", { class: "place-name", ...(lang && { lang }) }, name),
     name !== place.name && el("span", { class: "place-local small muted" }, place.name)];
@@ -158,7 +161,8 @@ const sayIn = (spoken) => (key, values) => text(`page.place_card.${key}`, spoken
  * Tells the hours in the reader's language where the record has them so.
  * @param {Place} place @param {Spoken} spoken
  */
-const hours = (place, spoken) => place.hours ?? ((spoken !== "zh" && place.open_time_en) || place.open_time);
+const hours = (place, spoken) =>
+  place.hours ?? ((!isChinese(spoken) && place.open_time_en) || place.open_time);
 
 /**
  * @param {Place} place
@@ -173,18 +177,19 @@ function more(place, sources, onSource, spoken) {
     const parts = [content].flat().filter(Boolean);
     return parts.length > 0 && el("div", {}, el("dt", {}, say(name)), el("dd", {}, ...parts));
   };
-  const district = (spoken !== "zh" && place.district_en) || place.district;
+  const [district, category] = isChinese(spoken) ? [place.district, place.category]
+    : [place.district_en || place.district, place.category_en || place.category];
   return el("dl", { class: "place-rows" },
     row("demands", verdicts(place, say)),
     // Told once: short ones stand above.
     row("hours", !shortHours(place, spoken) && hours(place, spoken)),
     row("phone", phones(place)),
     row("address", [district, place.address].filter(Boolean).join(" ")),
-    row("category", (spoken !== "zh" && place.category_en) || place.category),
+    row("category", category),
     row("navigate", navigation(place)),
     // The record's own page is where it is from, not one more way to navigate.
     row("sources", [...sourceLinks(place, sources, onSource), link(place.url,
-      say("open", { map: mapName(place, language) }), { class: "place-open" })]));
+      say("open", { map: mapName(place, spoken) }), { class: "place-open" })]));
 }
 
 /**
@@ -217,7 +222,8 @@ function phones(place) {
 /** Offers the way there, and a code to open it on a phone. @param {Place} place */
 function navigation(place) {
   const links = navigationLinks(place);
-  const ways = links.map(([name, url]) => link(url, ofPage(name), { class: "button place-way" }));
+  const ways = links.map(([name, url]) =>
+    link(url, ofPage(name), { class: "button place-way", lang: locale }));
   // The code is one of Amap's navigation, which knows the ways in China.
   if (links[0][0] !== "amap") return ways;
   const picture = () => el("img", { class: "place-qr", alt: ofPage("qr_alt"), width: 144, height: 144,
@@ -229,7 +235,7 @@ function navigation(place) {
     button.setAttribute("aria-expanded", String(shown));
   };
   const button = el("button", { type: "button", class: "button place-way", "aria-expanded": "false",
-    onclick: show }, ofPage("qr"));
+    lang: locale, onclick: show }, ofPage("qr"));
   return [...ways, button, code];
 }
 

@@ -3,7 +3,7 @@
  * them. Pure.
  */
 
-import { hasText, text } from "../i18n.js";
+import { hasText, isChinese, text } from "../i18n.js";
 import { halfEven, oneDecimal } from "../rounding.js";
 
 /** Tells a length: "350 m", "1.2 km", "12 km"; empty for null. @param {number|null|undefined} value metres */
@@ -22,14 +22,14 @@ const LOCAL_NAME = /^(.*\p{Script=Han}.*?) \([^()\p{Script=Han}]*\p{Ll}[^()\p{Sc
  * Tells "距王府井 350 m", "350 m from 王府井", or the figure alone where nobody said from where; of a place
  * that was looked for at several ones, how far it is from each.
  * @param {Pick<Place, "distance_m"|"distance_from"|"distance_from_en"|"further">} place
- * @param {Spoken} language
+ * @param {Spoken} spoken
  */
-export function distanceText(place, language) {
+export function distanceText(place, spoken) {
   const own = { origin: place.distance_from, origin_en: place.distance_from_en, metres: place.distance_m };
   const told = [own, ...(place.further ?? [])].map((each) => {
     const distance = metres(each.metres);
-    const origin = (language !== "zh" && each.origin_en) || each.origin?.replace(LOCAL_NAME, "$1");
-    return distance && origin ? text("export.far", language, { origin, distance }) : distance;
+    const origin = (!isChinese(spoken) && each.origin_en) || each.origin?.replace(LOCAL_NAME, "$1");
+    return distance && origin ? text("export.far", spoken, { origin, distance }) : distance;
   });
   return told.filter(Boolean).join(" · ");
 }
@@ -42,24 +42,24 @@ export function rating(place) {
 /**
  * Tells "¥40/人", yuan per person, "¥300/晚" of a room, "¥8" where nobody knows, "free"; empty without one.
  * @param {Pick<Place, "cost"|"per_head"|"per_night">} place
- * @param {Spoken} language
+ * @param {Spoken} spoken
  */
-export function cost(place, language) {
+export function cost(place, spoken) {
   if (place.cost === null || place.cost === undefined) return "";
-  if (place.cost === 0) return text("records.free", language);
+  if (place.cost === 0) return text("records.free", spoken);
   const other = place.per_night ? "records.per_night" : "records.price";
   const key = place.per_head === false ? other : "export.cost";
-  return text(key, language, { cost: general(place.cost) });
+  return text(key, spoken, { cost: general(place.cost) });
 }
 
 /**
  * Lists the facts of one line: distance, rating, price; those that are known.
  * @param {Pick<Place, "distance_m"|"distance_from"|"further"|"rating"|"cost"|"per_head"|"per_night">} place
- * @param {Language} language
+ * @param {Spoken} spoken
  */
-export function shortFacts(place, language) {
+export function shortFacts(place, spoken) {
   const stars = rating(place);
-  return [distanceText(place, language), stars && `★ ${stars}`, cost(place, language)].filter(Boolean);
+  return [distanceText(place, spoken), stars && `★ ${stars}`, cost(place, spoken)].filter(Boolean);
 }
 
 const DAY_MINUTES = 1440;
@@ -109,13 +109,13 @@ export function credit(places, language, mode = "online") {
 /** Returns the map that a record is of, by its name in ids. @param {{id?: string}} record */
 export const mapOf = ({ id = "amap:" }) => id.split(":", 1)[0];
 
-/** Names the map of a record. @param {{id?: string}} record @param {Language} language */
-export const mapName = (record, language) => named("maps", mapOf(record), language);
+/** Names the map of a record. @param {{id?: string}} record @param {Spoken} spoken */
+export const mapName = (record, spoken) => named("maps", mapOf(record), spoken);
 
-/** @param {string} table @param {string} map @param {Language} language */
-function named(table, map, language) {
+/** @param {string} table @param {string} map @param {Spoken} spoken */
+function named(table, map, spoken) {
   const key = `records.${table}.${map}`;
-  return hasText(key) ? text(key, language) : map;
+  return hasText(key) ? text(key, spoken) : map;
 }
 
 /**
@@ -128,9 +128,12 @@ function owners(records, language) {
   return names.join(text("punctuation.comma", language));
 }
 
-/** Names a place as its reader can say it. @param {Place} place @param {Language} language */
-export function readableName(place, language) {
-  return (language === "en" && (place.name_en ?? place.name_pinyin)) || place.name;
+/**
+ * Names a place, or where a way leads, as its reader can say it.
+ * @param {{name: string, name_en?: string, name_pinyin?: string}} place @param {Spoken} spoken
+ */
+export function readableName({ name, name_en: english, name_pinyin: sound }, spoken) {
+  return (!isChinese(spoken) && (english || sound)) || name;
 }
 
 /**

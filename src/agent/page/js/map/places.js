@@ -1,7 +1,7 @@
 /** The places of an answer, in the map's numbers: in its bullets, and a list of those without one. */
 
 import { el, fill } from "../dom.js";
-import { direction, language, translator } from "../i18n.js";
+import { direction, language, tagOf, translator } from "../i18n.js";
 import { citesIn, placeCard } from "./place_card.js";
 import { credit } from "./place_facts.js";
 import { nameIn } from "./told_facts.js";
@@ -50,9 +50,12 @@ export class PlacesView {
   update(turn) {
     if (turn.answer === this.#shown) return;
     this.#shown = turn.answer;
-    const { places = [], sources = [], outing, mode, words } = turn.answer ?? {};
-    this.#draw(places, sources, outing, words ?? language);
-    this.#list.dir = this.#others.dir = direction(Object.values(words ?? {}).join("")) ?? "";
+    const { places = [], sources = [], outing, mode, spoken = language } = turn.answer ?? {};
+    this.#draw(places, sources, outing, spoken);
+    for (const list of [this.#list, this.#others]) {
+      list.lang = tagOf(spoken);
+      list.dir = direction(Object.values(typeof spoken === "string" ? {} : spoken.texts).join("")) ?? "";
+    }
     this.#owner.textContent = credit(places, language, mode);
   }
 

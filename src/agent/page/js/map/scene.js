@@ -1,5 +1,6 @@
 /** What of a turn can be drawn: first what its events have located, then what its answer has. Pure. */
 
+import { isChinese } from "../i18n.js";
 import { isPoint } from "./coordinates.js";
 
 /**
@@ -66,16 +67,16 @@ function foundScene({ events, text }) {
 /**
  * Names the districts that the places and their centre lie in, each in their middle and south of them.
  * @param {(Located & {district?: string|null, district_en?: string})[]} located
- * @param {Language} language
+ * @param {Spoken} spoken
  * @returns {Anchor[]}
  */
-export function districtsOf(located, language) {
+export function districtsOf(located, spoken) {
   const names = [...new Set(located.map(({ district }) => district))].filter((name) => name);
   return names.map((name) => {
     const own = located.filter(({ district }) => district === name);
     const lng = own.reduce((sum, { wgs84 }) => sum + wgs84.lng, 0) / own.length;
     const lat = Math.min(...own.map(({ wgs84 }) => wgs84.lat));
-    const english = language === "en" && own.find((each) => each.district_en)?.district_en;
+    const english = !isChinese(spoken) && own.find((each) => each.district_en)?.district_en;
     return { name: english || String(name), wgs84: { lng, lat } };
   });
 }

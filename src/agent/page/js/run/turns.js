@@ -1,5 +1,7 @@
 /** Turns: one question each, with its answer; read from a thread's state and its runs. */
 
+import { languageOf, spokenIn } from "../i18n.js";
+
 /** @type {Set<RunStatus>} */
 const ACTIVE = new Set(["pending", "running"]);
 /** In a run's metadata: the first id of what it goes on with, after its server died. */
@@ -8,6 +10,7 @@ export const MARK = "tanlu_run";
 export const TURN = "turn";
 /** In the metadata of a run: the id of the turn that it was asked in place of. */
 export const REPLACES = "replaces";
+const TAG = /^[a-z]{2}(-Hant)?$/;
 /** What an answer has any number of. */
 const LISTS = /** @type {const} */ ([
   "sources", "places", "routes", "weather", "gaps", "queries", "search_entry_points", "progress",
@@ -54,9 +57,10 @@ export function textOf(content) {
  * Returns what a finished AI message carries.
  * @param {Message} message
  * @param {ThreadValues} values the thread's, if the message is its last
+ * @param {string} question
  * @returns {Answer}
  */
-export function answerOf(message, values = {}) {
+export function answerOf(message, values = {}, question = "") {
   const fields = message.additional_kwargs ?? {};
   const lists = /** @type {Pick<Answer, typeof LISTS[number]>} */ (
     Object.fromEntries(LISTS.map((name) => [name, fields[name] ?? []])));
@@ -65,6 +69,9 @@ export function answerOf(message, values = {}) {
     ...lists,
     outing: fields.outing ?? null,
     text: textOf(message.content),
+    // As `language_spoken` of the server has it.
+    spoken: spokenIn([fields.language, values.turn?.reader, values.turn?.language].map(String)
+      .find((tag) => TAG.test(tag)) ?? languageOf(question || textOf(message.content)), fields.words),
     usage: fields.usage ?? {},
     checks: fields.checks ?? {},
     geojson: fields.geojson ?? values.geojson ?? null,
@@ -94,7 +101,7 @@ export function takeAnswer(turn, values) {
   const exchange = exchanges(values).findLast((one) => isOf(one, turn));
   if (!exchange?.reply) return false;
   const last = values.messages?.at(-1) === exchange.reply;
-  turn.answer = answerOf(exchange.reply, last ? values : {});
+  turn.answer = answerOf(exchange.reply, last ? values : {}, textOf(exchange.human.content));
   turn.messageId = exchange.reply.id;
   turn.text = turn.answer.text;
   // What the stream told is as complete, and may be shown already.

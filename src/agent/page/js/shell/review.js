@@ -1,7 +1,7 @@
 /** The plan of a paused run: read it, change it, go on with it or stop here. */
 
 import { el, fill, icon } from "../dom.js";
-import { language, text as sayAny, translator } from "../i18n.js";
+import { language, languageOf, text as sayAny, translator } from "../i18n.js";
 
 const say = translator("page.review");
 const sayOf = translator("review");
@@ -179,9 +179,6 @@ function mapSwitch(line, onChange) {
   return el("label", { class: "review-map" }, box,
     el("span", {}, el("span", { class: "tag" }, say("map")), " ", words));
 }
-
-/** Tells the language of a plan's own words, which is the question's. @param {string} words */
-const languageOf = (words) => (/\p{Script=Han}/u.test(words) ? "zh" : "en");
 
 /**
  * Tells what a plan takes as its lines are now, where the run says what each adds.

@@ -1,7 +1,7 @@
 /** The choice of places on one map for several answers: whose are on it, and which of them is chosen. */
 
 import { el, fill, icon } from "../dom.js";
-import { language, translator } from "../i18n.js";
+import { translator } from "../i18n.js";
 import { readableName } from "../map/place_facts.js";
 import { hasScene } from "../map/scene.js";
 
@@ -74,14 +74,15 @@ export class Selection {
 
   /** @param {string|null} placeId */
   #name(placeId) {
-    const place = this.#shown?.answer?.places?.find(({ id }) => id === placeId);
+    const answer = this.#shown?.answer;
+    const place = answer?.places?.find(({ id }) => id === placeId);
     this.#bar.hidden = !place;
-    if (!place) return;
+    if (!answer || !place) return;
     const open = () => {
       this.#layout.show("answer");
       this.#views.select(this.#shown?.id ?? null, placeId);
     };
-    fill(this.#bar, icon("pin"), el("strong", {}, readableName(place, language)),
+    fill(this.#bar, icon("pin"), el("strong", {}, readableName(place, answer.spoken)),
       el("button", { class: "button", type: "button", onclick: open }, say("details")));
   }
 }
