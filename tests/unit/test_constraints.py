@@ -328,7 +328,7 @@ def test_who_closes_at_the_very_hour_is_told_to_close_then() -> None:
         [verdict] = check(record(open_time=hours), Constraints(open_until=until, **more), "en")
         return verdict["text"]
 
-    values = {"when": "22:00", "hours": "daily 10:00–22:00"}
+    values = {"when": "22:00"}
     assert told("周一至周日 10:00-22:00") == say("constraints.open_until.no_longer", "en", **values)
     for later in (
         "10:00-23:00",
@@ -336,7 +336,7 @@ def test_who_closes_at_the_very_hour_is_told_to_close_then() -> None:
         "全天",
         "周一至周四 10:00-22:00 周五至周日 10:00-23:00",
     ):
-        assert told(later).startswith("open until 22:00 (")
+        assert told(later) == "open until 22:00"
     assert told("周六 10:00-03:00", "02:00", open_on=[6]).startswith("open until Sat 02:00 (")
     assert told("周六 10:00-02:00", "02:00", open_on=[6]).startswith("open until Sat 02:00, not")
 

@@ -26,7 +26,7 @@ from agent.evidence.mentions import without_branch
 from agent.evidence.names import origin_text, own_distance
 from agent.evidence.places import is_area
 from agent.evidence.queries import clean_text
-from agent.evidence.records import cost_words, hours_text, kind_text, with_weekday
+from agent.evidence.records import cost_words, kind_text, with_weekday
 from agent.evidence.seasons import is_in_season, season_words
 from agent.evidence.types import (
     Constraints,
@@ -379,7 +379,8 @@ def _open(place: Place, constraints: Constraints, language: Language) -> PlaceVe
         days = sorted(EVERY_DAY.difference(ruled_out))
         names = names if constraint == "not_on" else []
     when = " ".join([*names, *filter(None, [at or until])])
-    values = {"when": when, "hours": hours_text(place, language)}
+    # The hours themselves stand in the place's line, wherever this does.
+    values = {"when": when}
     outcomes = {openness(hours, at, days, until=until) for hours in seasons}
     outcome: DemandOutcome = outcomes.pop() if len(outcomes) == 1 else "unknown"
     verdict = _verdict(constraint, outcome, "open_time", language, **values)
