@@ -43,6 +43,7 @@ from agent.evidence.claims.statements import (
     finished_notation,
     statements,
 )
+from agent.evidence.language import fold
 from agent.evidence.numbering import source_key
 from agent.evidence.references import references, resolved, with_targets, without_bare_list
 from agent.evidence.types import Source
@@ -67,6 +68,8 @@ class Checked:
     """Where the text that was checked begins and ends, without the line below it."""
     missing: int
     """Statements of which words stand in no source."""
+    ruled_out: Mapping[str, str] = field(default_factory=dict)
+    """The words by which the text says of places, by their names in it, that they do not fit."""
 
 
 @dataclass
@@ -391,7 +394,23 @@ class ClaimCheck:
             ),
             extent=[begins, begins + own],
             missing=sum(outcome.fails for outcome in self.outcomes),
+            ruled_out=self._ruled_out(),
         )
+
+    def _ruled_out(self) -> dict[str, str]:
+        """Return the places that the text itself rules out, as its judge reads it.
+
+        Words that were changed are not told again.
+        """
+        found = dict[str, str]()
+        for one, outcome in zip(self.statements, self.outcomes, strict=True):
+            ruling = self._rulings.get(one.key)
+            around = fold(f"{one.row} {one.context} {one.said}")
+            if ruling and outcome.revised != "" and not outcome.fails:
+                words = one.plain if outcome.revised is None else ""
+                named = (name for name in ruling.out if fold(name) in around)
+                found |= {name: words for name in named if name not in found}
+        return found
 
 
 def _rulings(found: list[Ruling] | AgentError | None) -> list[Ruling]:

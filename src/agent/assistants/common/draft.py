@@ -198,10 +198,15 @@ class Draft:
 
     @property
     def shown_places(self) -> list[Place]:
-        """Return the places of this turn, and those of the last answer that the text cites."""
+        """Return the places of this turn, and those of the last answer that the text cites.
+
+        But what this turn's were looked for around, which is none of what was asked for.
+        """
         listed = {place["id"] for place in self.places}
         used = {source["id"] for source in self.citer.used}
-        earlier = [place for place in self.previous["places"] if place["id"] not in listed]
+        origins = {place["distance_from"] for place in self.places}
+        earlier = [place for place in self.previous["places"]
+                   if place["id"] not in listed and place["name"] not in origins]  # fmt: skip
         return [*self.places, *(p for p in earlier if not used.isdisjoint(source_ids(p)))]
 
     @property

@@ -37,7 +37,16 @@ from agent.evidence.records import (
     with_days_asked,
     with_weekday,
 )
-from agent.evidence.types import Anchor, Distance, Place, PlaceKind, Route, Source, Weather
+from agent.evidence.types import (
+    Anchor,
+    Distance,
+    Place,
+    PlaceKind,
+    PlaceVerdict,
+    Route,
+    Source,
+    Weather,
+)
 from agent.evidence.zones import CHINA, day_there, zone_named
 from agent.state import Turn, reader_language
 from agent.texts import OF_ANSWERS, Language, in_every_language, is_chinese, reads_han, say
@@ -47,6 +56,7 @@ _BESIDE: frozenset[PlaceKind | None] = frozenset({"parking", "station"})
 """Kinds that are looked for beside others."""
 OF_ITS_ORIGIN = frozenset({"walk_m", "walk_s", "distance_from_en"})
 """Keys of a place that hold from where its distance is told."""
+_LONGEST_SAID = 90
 _BESIDE_M = 2000
 """As far as one looks for a car park or a café beside something else."""
 
@@ -60,12 +70,15 @@ async def places_as_shown(
     first: Sequence[str],
     known: Sequence[Place] = (),
     routes: Sequence[Route] = (),
+    ruled_out: Mapping[str, str] | None = None,
 ) -> list[Place]:
     """Return the places as the message carries them: in English pinyin, too.
 
     The `known` have the English names of what these are far from. What one of the `routes` leads
-    to is named where the text cites that.
+    to is named where the text cites that. One that the text has `ruled_out`, by its name there,
+    says so on its card.
     """
+    places = _with_ruled_out(places, ruled_out or {}, language)
     written = stop_numbers(first) or list_numbers(places, text)
     cited = {source["id"] for source in used}
     ways = [route for route in routes if route["source"] in cited]
@@ -193,7 +206,8 @@ def _with_mentions(
 ) -> list[Place]:
     """Return the places with those marked that the answer names or cites: first, as it lists them.
 
-    Those with the ids of `first` come before them. Of the others none stays that nobody asked for.
+    Those with the ids of `first` come before them. Of the others none stays that nobody asked for,
+    or that fails what was demanded.
     """
     leading = {id: at for at, id in enumerate(first)}
     numbers = {source["id"]: source.get("number") or 0 for source in used}
@@ -215,8 +229,26 @@ def _with_mentions(
     for place in marked:
         place.pop("demands", None)
     named_first = [p for p in marked if p["mentioned"]]
-    others = [p for p in marked if not (p["mentioned"] or _is_unasked(p))]
+    others = [p for p in marked if not (p["mentioned"] or _is_unasked(p) or fails_a_demand(p))]
     return [*(named_first if first else in_list_order(named_first, text)), *others]
+
+
+def _with_ruled_out(
+    places: list[Place], ruled_out: Mapping[str, str], language: Language
+) -> list[Place]:
+    """Return the places, those that a text says do not fit with its words as a verdict."""
+    words = {id: said for name, said in ruled_out.items() for id in mentioned(places, name)}
+
+    def told(place: Place) -> Place:
+        if place["id"] not in words or fails_a_demand(place):
+            return place
+        said = words[place["id"]]
+        if not 0 < len(said) <= _LONGEST_SAID:
+            said = say("constraints.answer.violated", language)
+        verdict = PlaceVerdict(constraint="answer", verdict="violated", field="", text=said)
+        return Place(**{**place, "verdicts": [*place.get("verdicts", []), verdict]})
+
+    return [*map(told, places)]
 
 
 def _is_unasked(place: Place) -> bool:

@@ -68,6 +68,7 @@ class Ruling(BaseModel):
     says: Text = ""
     calc: Text = ""
     fix: Text = ""
+    out: _Texts = []
 
     @model_validator(mode="before")
     @classmethod
