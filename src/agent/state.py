@@ -296,6 +296,8 @@ class OverallState(AgentInput, Gathered, total=False):
     number_of_ran_queries: int
     next_questions: list[str]
     """What the reader could ask next, in the language of the answer."""
+    chosen_stops: list[str]
+    """The ids of sources of the places that a model has chosen for the day, once all was found."""
 
 
 class Update(OverallState, total=False):
@@ -470,5 +472,6 @@ def new_turn() -> Update:
            "map_searched", "search_entry_points", "is_sufficient", "needs", "outing")  # fmt: skip
     empty: dict[str, Any] = {**NOTHING_GATHERED, **dict.fromkeys(own), "knowledge_gap": ""}
     empty |= {"query_list": [], "follow_up_queries": [], "next_questions": []}
+    empty |= {"chosen_stops": []}
     empty |= {"research_loop_count": 0, "number_of_ran_queries": 0}
     return cast(Update, empty)

@@ -9,6 +9,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.graph import build_graph
 from agent.sample.model.request import ModelReply
+from agent.sample.model.text import block
 from agent.texts import say
 from tests.integration.test_question_kept import nearby, plan, scripted
 from tests.support.lab import ZH, Lab, answer_of, at_noon, laboratory, told, with_clock
@@ -340,3 +341,22 @@ async def test_a_day_tells_no_distance_to_a_car_park_of_the_question_before(lab:
     edited = await lab.ask("十一点开始")
     assert {*stops(edited)} == {place["name"] for place in told(edited)["places"]}
     assert not any("further" in place for place in told(edited)["places"])
+
+
+async def test_a_day_has_the_stops_that_reflection_chose_of_what_was_found(lab: Lab) -> None:
+    """The text recommended a place that the plan below it, made by stars, did not have."""
+    lab = at_noon(lab, "2026-11-25")
+    wish = {"stops": 1, "meals": ["lunch"]}
+    day = plan(nearby("王府井", "博物馆"), nearby("王府井", "餐厅"), outing=wish, day="2026-11-28")
+    scripted(lab, generate_query=[day])
+    state = await lab.ask("周六看一个适合三岁孩子的博物馆，再吃午饭", "by stars")
+    others = [p for p in state["places"] if p["name"] not in stops(state)]
+    museum, shop = (next(p for p in others if word in p["keywords"]) for word in ("博物馆", "餐厅"))
+    chosen = {"is_sufficient": True, "stops": [museum["source"], f"[^{shop['source']}]"]}
+    llm = scripted(lab, generate_query=[day], reflection=[ModelReply(json=chosen)])
+    state = await lab.ask("周六看一个适合三岁孩子的博物馆，再吃午饭", "chosen")
+    assert {*stops(state)} == {museum["name"], shop["name"]}
+    (prompt,) = llm.prompts("answer")
+    planned = block(prompt, "outing")
+    assert all(name in planned for name in stops(state))
+    assert say("outing.task", "zh") in planned

@@ -111,6 +111,7 @@ REPLY_TOKENS: Mapping[str, int] = {
     "FirstQueryList": 1500,
     "Reflection": 1500,
     "WebReflection": 1500,
+    "ReflectionOnDay": 1500,
     "Analyzed": 1000,
     "Extracted": 600,
     "Settled": 2000,

@@ -27,7 +27,13 @@ from agent.evidence.kinds import (
     is_meal,
     is_stop,
 )
-from agent.evidence.mentions import fails_a_demand, mentioned, places_of, without_origins
+from agent.evidence.mentions import (
+    fails_a_demand,
+    mentioned,
+    places_of,
+    source_ids,
+    without_origins,
+)
 from agent.evidence.names import with_pinyin
 from agent.evidence.ordering import judged
 from agent.evidence.outing.plan import (
@@ -81,7 +87,7 @@ async def plan_outing(
     turn = Turn(**{**turn, "outing": wish})
     aim = Aim(
         wish, reader_language(turn), turn["near"], _wanted(state, places), _planned_before(state),
-        _kinds(state),
+        _kinds(state), _chosen(state, places),
     )  # fmt: skip
     planner = _Planner(places, aim, services=services, meter=meter, emit=emit)
     asked_for = _asked_for(state, places)
@@ -175,7 +181,8 @@ def _found(state: OverallState, again: Sequence[Place], wish: OutingWish) -> lis
     found = judged(found, demands, language)
     _, against = sorted_out(found, Aim(wish, language))
     shut = {left["place"] for left in against if left["reason"] in ("closed", "hours")}
-    return coming_in(found, again, shut)[: len(state["query_list"])]
+    chosen = _chosen(state, found)
+    return coming_in(found, again, shut, chosen)[: len(state["query_list"])]
 
 
 def _in_their_turn(aim: Aim, meals: Sequence[Place], missed: Sequence[Place]) -> Aim:
@@ -224,20 +231,24 @@ def _has_room(state: OverallState, wish: OutingWish) -> bool:
 
 
 def coming_in(
-    found: Sequence[Place], stops: Sequence[Place], shut: Collection[str] = ()
+    found: Sequence[Place],
+    stops: Sequence[Place],
+    shut: Collection[str] = (),
+    chosen: Collection[str] = (),
 ) -> list[Place]:
     """Return the stops that come into a day: of what each query found the best on the way.
 
     The way is from one stop to the next, over it; a kilometre of it outweighs a star. What fails a
-    demand, or is not open then, comes in where all do.
+    demand, or is not open then, comes in where all do; of the others the `chosen` one.
     """
     if not stops:
         return list(found)
 
-    def fit(place: Place) -> tuple[bool, float]:
+    def fit(place: Place) -> tuple[bool, bool, float]:
         fails = fails_a_demand(place)
         ways = sorted(metres_apart(place["wgs84"], stop["wgs84"]) for stop in stops)
-        return fails or place["id"] in shut, sum(ways[:2]) / 1000 - stars_of(place)
+        against = fails or place["id"] in shut
+        return against, place["id"] not in chosen, sum(ways[:2]) / 1000 - stars_of(place)
 
     branches: dict[str, list[Place]] = {}
     for place in found:
@@ -250,6 +261,12 @@ def _kinds(state: OverallState) -> frozenset[str]:
     tasks = [task for query in state["query_list"] if (task := query["map"])]
     kinds = [task.get("keywords") or [] for task in tasks if task["intent"] != "poi"]
     return frozenset(" ".join(word.split()).casefold() for words in kinds for word in words)
+
+
+def _chosen(state: OverallState, places: Sequence[Place]) -> frozenset[str]:
+    """Return the ids of the places that reflection has chosen for the day."""
+    chosen = {*state.get("chosen_stops", [])}
+    return frozenset(p["id"] for p in places if not chosen.isdisjoint(source_ids(p)))
 
 
 def _wanted(state: OverallState, places: Sequence[Place]) -> frozenset[str]:

@@ -1,11 +1,12 @@
 """Judge web and map results together and ask for what is missing."""
 
 import logging
+from collections.abc import Sequence
 
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.conversation import conversation
-from agent.assistants.common.forms import Reflection, WebReflection
+from agent.assistants.common.forms import Reflection, ReflectionOnDay, WebReflection
 from agent.assistants.common.gaps import answered_empty, ask_or_gap, brought_by_map, gap_lines
 from agent.assistants.common.listed_places import listed_places, said_by_pages
 from agent.assistants.common.map_tasks import plan_queries
@@ -88,6 +89,7 @@ async def reflection(
         knowledge_gap=verdict.knowledge_gap,
         follow_up_queries=follow_ups,
         next_questions=_next_questions(verdict, turn, follow_ups),
+        chosen_stops=_chosen_stops(verdict, follow_ups),
         search_query=[query["query"] for query in follow_ups],
         queries=[PlannedQuery(**q, round=finished + 1) for q in follow_ups],
         usage=spent(found, meter),
@@ -175,12 +177,19 @@ async def _verdict(
         turn["reasoning_model"] or configuration.reflection_model,
         with_wishes(prompt, state),
         meter=meter,
-        schema=Reflection if _may_ask_map(state, configuration) else WebReflection,
+        schema=_form(state, configuration),
         thinking=DEFAULT_THINKING["reflection"],
         when_sent=early.begin if early else None,
     )
     assert reply.parsed is not None
     return reply.parsed
+
+
+def _form(state: OverallState, configuration: Configuration) -> type[Reflection]:
+    """Return what the model fills in: also the stops of a day, only what can be asked for."""
+    if "outing" in state["turn"]:
+        return ReflectionOnDay
+    return Reflection if _may_ask_map(state, configuration) else WebReflection
 
 
 def _material(state: OverallState, configuration: Configuration) -> dict[str, str]:
@@ -213,6 +222,13 @@ def _material(state: OverallState, configuration: Configuration) -> dict[str, st
         else "",
         "limit": str(configuration.max_follow_up_queries),
     }
+
+
+def _chosen_stops(verdict: Reflection, follow_ups: Sequence[Query]) -> list[str]:
+    """Return the ids that were chosen for a day; none while something better is looked for."""
+    if follow_ups or not isinstance(verdict, ReflectionOnDay):
+        return []
+    return [name.strip("[^] ") for name in verdict.stops]
 
 
 def _next_questions(verdict: Reflection, turn: Turn, asked: list[Query]) -> list[str]:

@@ -143,3 +143,9 @@ class WebReflection(Reflection):
     """The same verdict where only the web can be asked for more."""
 
     follow_up_queries: list[WebQuery] = Field(default_factory=list)  # type: ignore[assignment]
+
+
+class ReflectionOnDay(Reflection):
+    """The same of a day that is to be planned: who reads all that was found chooses its stops."""
+
+    stops: list[str] = Field([], description="IDs (a0-1) of the best for each stop and meal")

@@ -74,8 +74,10 @@ _SHARES = (1, 0.75, 0.65, 0.5)
 The last two only for a number of stops: a long list is no wish to hurry.
 """
 _WORTH, _WORTH_FIT, _WORTH_ASKED, _WORTH_WANTED, _WORTH_OPEN = 1000, 3500, 40_000, 200_000, 20
-"""Of a visit: a meal that was asked for is worth more than all others together, and what is wanted
-more than both meals and these; known hours are worth two stars."""
+_WORTH_CHOSEN = 4000
+"""Of a visit: what a model has chosen is worth more than what fits by its record alone; a meal that
+was asked for is worth more than all others together, and what is wanted more than both meals and
+these; known hours are worth two stars."""
 _LIKED = 500
 """More than stars and metres make of a difference between two visits, as a rule."""
 _MOST_OF_A_KIND = 4
@@ -113,6 +115,7 @@ class Aim:
 
     It begins and ends at `near`, if that is given. No place comes in where one of the `wanted` ids
     could; those of `before` keep their order as far as that can be. The `kinds` were searched for.
+    Of others the `chosen` come first: a model that has read all of them took them.
     """
 
     wish: OutingWish
@@ -121,6 +124,7 @@ class Aim:
     wanted: Collection[str] = ()
     before: Sequence[str] = ()
     kinds: Collection[str] = ()
+    chosen: Collection[str] = ()
 
 
 def plan_day(places: Sequence[Place], aim: Aim, legs: Legs) -> Outing | None:
@@ -352,6 +356,7 @@ class _Planner:
         ]
         outcomes = {each["verdict"] for each in verdicts}
         worth = _WORTH_FIT if outcomes == {"satisfied"} else _WORTH
+        worth += _WORTH_CHOSEN * (place["id"] in self._aim.chosen)
         worth += _WORTH_WANTED * (place["id"] in self._said)
         worth += _WORTH_OPEN * (yearly_hours(place) is not None)
         if not self._is_meal(place):
