@@ -108,7 +108,8 @@ async def test_a_memory_written_before_the_search_does_not_beat_that_it_found_no
 ) -> None:
     memory = "Zed has more than 150,000 monthly active users according to its founders."
     nothing = "No figure for the number of Zed users in 2026 was found."
-    models = ScriptedModels([text_reply(memory), searched_reply(nothing, "Zed users")])
+    told = searched_reply(f"{nothing}[^none]", "Zed users")
+    models = ScriptedModels([text_reply(memory), told])
     search, _ = build(models)
     found = await search.research(task("Zed users 2026", model=GOOGLE), meter=meter())
     assert (found.text, found.sources, found.executed) == ("", [], ["Zed users"])
@@ -117,7 +118,7 @@ async def test_a_memory_written_before_the_search_does_not_beat_that_it_found_no
 
 async def test_a_search_that_honestly_found_nothing_is_not_told_to_search(build: Build) -> None:
     nothing = "没有查到王府井附近室内亲子乐园和中国儿童艺术剧院的现行门票和开放时间。"
-    models = ScriptedModels([searched_reply(nothing, "王府井 室内亲子乐园 门票")])
+    models = ScriptedModels([searched_reply(f"{nothing}[^none]", "王府井 室内亲子乐园 门票")])
     search, _ = build(models)
     account = meter()
     found = await search.research(task(model=GOOGLE), meter=account)
@@ -126,23 +127,20 @@ async def test_a_search_that_honestly_found_nothing_is_not_told_to_search(build:
     assert [(gap["code"], gap["message"]) for gap in found.gaps] == [("no_results", nothing)]
 
 
-async def test_the_two_english_words_of_a_search_do_not_reach_a_reader_of_german(
-    build: Build,
-) -> None:
-    nothing = "Not found: vegane Speisen im Karl Fazer Café."
-    models = ScriptedModels([searched_reply(nothing, "Fazer vegan")])
+async def test_what_is_marked_not_found_is_told_in_the_reader_s_own_language(build: Build) -> None:
+    nothing = "Vegane Speisen im Karl Fazer Café: dazu stand nirgends etwas."
+    models = ScriptedModels([searched_reply(f"{nothing} [^none]", "Fazer vegan")])
     search, _ = build(models)
     asked = task(model=GOOGLE, language="en", answer_language="German (de)")
     found = await search.research(asked, meter=meter())
-    [gap] = found.gaps
-    assert (gap["code"], "Not found:" in gap["message"]) == ("no_results", False)
+    assert [(gap["code"], gap["message"]) for gap in found.gaps] == [("no_results", nothing)]
 
 
 async def test_of_a_searched_text_without_sources_only_what_was_not_found_remains(
     build: Build,
 ) -> None:
     text = (
-        "The park opened in 2016. No current price was found. "
+        "The park opened in 2016. No current price was found.[^none] "
         "No user count was found, but 150,000 is said."
     )
     models = ScriptedModels([searched_reply(text, "park price")])

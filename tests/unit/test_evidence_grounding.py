@@ -287,7 +287,7 @@ def test_a_claim_is_not_taken_for_a_remark_that_nothing_was_found(text: str) -> 
 
 def test_a_sentence_without_a_source_among_sourced_ones_is_no_finding() -> None:
     marked = (
-        "## 门票\n西湖免费。[^w0-0]夏季8:00至20:00，冬季8:00至17:30。没有查到游船票价。\n\n"
+        "## 门票\n西湖免费。[^w0-0]夏季8:00至20:00，冬季8:00至17:30。没有查到游船票价。[^none]\n\n"
         "- **雷峰塔**：40元[^w0-1]\n- 断桥很有名。\n以下：\nDr. Smith left. He was 40.[^w0-0]"
     )
     sources = [
@@ -295,6 +295,6 @@ def test_a_sentence_without_a_source_among_sourced_ones_is_no_finding() -> None:
         {"id": "w0-1", "quotes": ["40元"]},
     ]
     assert without_unsupported(marked, cast(list[Source], sources)) == (
-        "## 门票\n西湖免费。[^w0-0]没有查到游船票价。\n\n"
+        "## 门票\n西湖免费。[^w0-0]没有查到游船票价。[^none]\n\n"
         "- **雷峰塔**：40元[^w0-1]\n\n以下：\nDr. Smith left. He was 40.[^w0-0]"
     )

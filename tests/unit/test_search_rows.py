@@ -57,7 +57,9 @@ def test_a_page_is_shown_once_and_then_only_what_another_query_finds_in_it() -> 
 
 
 def test_what_a_search_says_without_a_source_is_a_remark_that_nobody_can_cite_f10() -> None:
-    marked = f"{FULL}[^g0-0]\n## 结论\n没有找到官方的性能数据。\n默认检查点为 1000 页。\n如下："
+    marked = (
+        f"{FULL}[^g0-0]\n## 结论\n没有找到官方的性能数据。[^none]\n默认检查点为 1000 页。\n如下："
+    )
     remarks = remarks_of(marked, [source("g0-0", FULL)])
     assert remarks == ["没有找到官方的性能数据。", "默认检查点为 1000 页。"]
     shown = shown_result(SearchResult("一", [page(0, FULL)], remarks=remarks), 2000, "zh")

@@ -108,11 +108,13 @@ def as_list(value: object) -> list[Any]:
 def valid_clock(value: object) -> str:
     """Return a time as `HH:MM`; empty where it is none."""
     parts = split_at(str(value or "").strip(), ":：.")
-    if len(parts) != 2 or not all(map(str.isdecimal, parts)) or [*map(len, parts)] > [2, 2]:
+    # Longer ones are never made numbers.
+    if len(parts) != 2 or len(parts[0]) > 2 or len(parts[1]) != 2:
+        return ""
+    if not all(map(str.isdecimal, parts)):
         return ""
     hour, minute = map(int, parts)
-    is_clock = hour <= _HOURS and minute < _MINUTES and len(parts[1]) == 2
-    return f"{hour:02}:{minute:02}" if is_clock else ""
+    return f"{hour:02}:{minute:02}" if hour <= _HOURS and minute < _MINUTES else ""
 
 
 def _number(value: object, high: float) -> float | None:

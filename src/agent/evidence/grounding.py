@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 from agent.core.processor import breathe
 from agent.core.strings import letters_of
-from agent.evidence.citations import MARKER
-from agent.evidence.language import SENTENCE_END, fold, sentence_spans
+from agent.evidence.citations import MARKER, NOT_FOUND
+from agent.evidence.language import fold, sentence_spans
 from agent.evidence.queries import clean_text
 from agent.evidence.references import is_domain, without_source_list
 from agent.evidence.types import Source, SourceKind
@@ -30,6 +30,9 @@ _CHUNK_KINDS: tuple[tuple[str, SourceKind], ...] = (
     ("maps", "place"),
     ("retrieved_context", "document"),
 )
+_NONE = re.compile(rf"\[\^{NOT_FOUND}\]")
+"""How our search marks a sentence that says what it did not find, as answers do."""
+_MARKS = re.compile(rf"{MARKER.pattern}|{_NONE.pattern}")
 _FORGED = re.compile(MARKER.pattern.encode())
 _URL = re.compile(rb"https?://[!-~]+")
 _URL_TAIL = b".,;:!?)]}'\"*>"
@@ -106,11 +109,10 @@ def without_unsupported(marked: str, sources: Sequence[Source]) -> str:
         plain = sentence.strip("*_ ")
         leads = plain.startswith("#") or plain.endswith((":", "：")) or "|" in plain
         # Most sentences are marked: only of the others the letters are needed.
-        is_borne = leads or MARKER.search(sentence) or letters_of(sentence) in borne
-        return bool(is_borne) or says_not_found(plain)
+        return bool(leads or _MARKS.search(sentence) or letters_of(sentence) in borne)
 
     kept, at = list[str](), 0
-    for begin, end in sentence_spans(marked, MARKER):
+    for begin, end in sentence_spans(marked, _MARKS):
         before, sentence, at = marked[at:begin], marked[begin:end], end
         kept += [before, sentence] if stays(sentence) else ["\n"] * ("\n" in before)
     return "".join(kept).strip()
@@ -119,9 +121,9 @@ def without_unsupported(marked: str, sources: Sequence[Source]) -> str:
 def remarks_of(marked: str, sources: Sequence[Source]) -> list[str]:
     """Return the sentences of a marked text that no source bears; headings and leads are none."""
     borne, remarks = _all_letters(sources), list[str]()
-    for begin, end in sentence_spans(marked, MARKER):
+    for begin, end in sentence_spans(marked, _MARKS):
         breathe()
-        sentence = marked[begin:end]
+        sentence = _NONE.sub("", marked[begin:end])
         plain, letters = sentence.strip("*_- "), letters_of(sentence)
         leads = plain.startswith(("#", "|")) or plain.endswith((":", "："))
         if leads or not letters or MARKER.search(sentence):
@@ -137,21 +139,17 @@ def _all_letters(sources: Iterable[Source]) -> str:
 
 
 def not_found_remark(text: str) -> str:
-    """Return the sentences that say something was not found, on one line; empty without any.
+    """Return the sentences marked that something was not found, on one line; empty without any.
 
     Only these of a text without sources can be kept: they state nothing about the world.
     """
-    sentences = (sentence.strip() for sentence in SENTENCE_END.split(text))
-    remarks = [sentence for sentence in sentences if says_not_found(sentence)]
+    sentences = (text[begin:end] for begin, end in sentence_spans(text, _MARKS))
+    remarks = [_NONE.sub("", one).strip("*_- ") for one in sentences if _NONE.search(one)]
     return clean_text(" ".join(remarks), _MAX_QUOTE)
 
 
 def says_not_found(text: str) -> bool:
-    """Return True if the text says that something was not found or is not known.
-
-    In a language that is neither Chinese nor English it does where it begins with "Not found:",
-    as our search asks for.
-    """
+    """Return True if a Chinese or English text says that something was not found or is unknown."""
     plain = fold(text)
     return bool(_NOT_FOUND.search(plain)) and not _CONTRASTS.search(plain)
 

@@ -44,7 +44,6 @@ from agent.search.hits import (
 from agent.search.http import SearchHttp
 from agent.search.rules import ANY, SearchRules
 from agent.texts import detect_language, say
-from agent.texts.languages import language_name
 
 REDIRECTS = "https://vertexaisearch.cloud.google.com/grounding-api-redirect/"
 MAX_LINKS = 12
@@ -155,15 +154,13 @@ class GoogleSearch:
         )
 
     def _gap(self, task: WebTask, answer: Grounded) -> Gap:
-        """Return what is missing, in the search's own words if it says what it did not find."""
+        """Return what is missing, in the search's own words where it marks what it did not find."""
         if not answer.searched:
             return search_gap(task, self.name, "ungrounded")
         text = "unsupported" if answer.sources else ""
         gap = search_gap(task, self.name, "no_results", text=text)
         remark = not_found_remark(answer.text)
-        # The two English words that the search is asked for are no words for every reader.
-        is_read = not remark.startswith("Not found:") or task.written_in == language_name("en")
-        return Gap(**{**gap, "message": remark}) if remark and is_read else gap
+        return Gap(**{**gap, "message": remark}) if remark else gap
 
     async def ask(self, task: WebTask, *, meter: Meter) -> list[Grounded]:
         """Return one answer, or two where the first came without a search: models skip it."""

@@ -15,7 +15,7 @@ from agent.core.budget import Meter
 from agent.core.errors import AgentError, BudgetExceeded, ConfigurationError, ProviderError
 from agent.core.faults import contained
 from agent.evidence.geo import distance_m, parse_lnglat
-from agent.evidence.intent import LNGLAT
+from agent.evidence.intent import LNGLAT, names_known_place
 from agent.evidence.language import SENTENCE_END
 from agent.evidence.markdown import link_url
 from agent.evidence.types import Gap, Place
@@ -181,6 +181,17 @@ def offers_map(state: Gathered, configuration: Configuration) -> bool:
     if configuration.geo_routing == "never" or state["turn"].get("own_only"):
         return False
     return not any(gap["provider"] in SERVERS for gap in state.get("gaps", []))
+
+
+def belongs_on_map(routing: str, said: bool | None, texts: Iterable[str]) -> bool:
+    """Return whether the map's tools belong to what is asked, by what a model `said` of it.
+
+    Without a model's word they do where a text has a position or the name of a known place.
+    """
+    if routing == "llm" and said is not None:
+        return said
+    placed = any(names_known_place(text) or parse_lnglat(text) for text in texts)
+    return routing != "never" and (placed or routing == "always")
 
 
 async def map_tools(

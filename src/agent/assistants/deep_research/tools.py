@@ -13,12 +13,10 @@ from langchain_core.tools import BaseTool, tool
 
 from agent.assistants.common.document_tools import DOCUMENT_TOOLS
 from agent.assistants.common.reading import READ, READING
-from agent.assistants.common.search import offers_map
+from agent.assistants.common.search import belongs_on_map, offers_map
 from agent.assistants.common.toolbox import CODING, queries_of
 from agent.assistants.deep_research.state import Counts, DeepState
 from agent.configuration import Configuration
-from agent.evidence.geo import parse_lnglat
-from agent.evidence.intent import names_known_place
 from agent.evidence.queries import clean_text
 from agent.search.hits import MAX_QUERY
 
@@ -359,14 +357,9 @@ def own_tools(state: DeepState, configuration: Configuration, *, code: bool) -> 
 
 def offers_maps(state: DeepState, configuration: Configuration) -> bool:
     """Return whether the map's tools belong to this question, and are available."""
-    if not offers_map(state, configuration):
-        return False
     turn, routing = state["turn"], configuration.geo_routing
-    if routing == "llm" and "map_helps" in turn:
-        return turn["map_helps"]
-    question = turn["question"]
-    placed = names_known_place(question) or parse_lnglat(question) is not None
-    return placed or routing == "always"
+    belongs = belongs_on_map(routing, turn.get("map_helps"), [turn["question"]])
+    return belongs and offers_map(state, configuration)
 
 
 def reads_left(state: DeepState, configuration: Configuration) -> int:

@@ -10,6 +10,7 @@ from langchain_core.tools import BaseTool
 
 from agent.assistants.common.gaps import run_gap
 from agent.assistants.common.inside_words import KeptInside
+from agent.assistants.common.search import belongs_on_map
 from agent.assistants.common.services import Services
 from agent.assistants.common.toolbox import Known, Toolbox, ToolPolicy
 from agent.assistants.common.workspace import Workspace
@@ -21,8 +22,6 @@ from agent.core.concurrency import SingleFlight
 from agent.core.errors import AgentError, BudgetExceeded
 from agent.core.faults import contained
 from agent.core.progress import Emit, EventType, ProgressEvent, event
-from agent.evidence.geo import parse_lnglat
-from agent.evidence.intent import names_known_place
 from agent.evidence.types import Gap
 from agent.evidence.vocabulary import limiting_cities
 from agent.mcp.records import MapResult
@@ -89,14 +88,10 @@ class ExecutorRun:
     @property
     def wants_maps(self) -> bool:
         """Return whether the map's tools belong to this task, and are available."""
-        routing, planned = self.configuration.geo_routing, self.task.get("sources")
-        if routing == "never":
-            return False
-        if routing == "llm" and planned is not None:
-            return "map" in planned
+        planned = self.task.get("sources")
+        said = None if planned is None else "map" in planned
         texts = (self.turn["question"], self.task["query"])
-        placed = any(names_known_place(text) or parse_lnglat(text) for text in texts)
-        return placed or routing == "always"
+        return belongs_on_map(self.configuration.geo_routing, said, texts)
 
     @property
     def map_turn(self) -> Turn:
