@@ -43,10 +43,8 @@ _MARKER_TOKEN = re.compile(
 )
 _PARTED = re.compile(r"(?<![a-z0-9])([a-z]\d+)\s?[_./:\u2010-\u2015\u2212-]\s?(\d+)(?!\d|\.\d)")
 """An id as some models part it: `w0_2`, `w0.2`, `w0/2`, `w0 -2`, `w0–2`."""
-_SUPERSCRIPT = re.compile(rf"<sup>\s?\^?({ID})\s?</sup>", re.IGNORECASE)
 _BARE_ID = re.compile(rf"(?<![A-Za-z0-9_/.^-]){ID}(?![A-Za-z0-9_]|[-./]\w)")
 _MAY_BE_ID = re.compile(r"(?<![A-Za-z0-9_/.^-])([a-z]{1,3})(?:\d{1,4}(?:-\d{0,4}[./-]?)?)?\Z")
-_CARET_ID = re.compile(rf"\^({ID})(?![A-Za-z0-9-])")
 _LONGEST_SUPERSCRIPT, _LONGEST_CARET_ID = 40, 16
 
 
@@ -136,22 +134,26 @@ def cited_ids(text: str) -> list[str]:
 _HOLD = -1
 _MAX_BRACKET, _MAX_CODE, _MAX_ASIDE, _MOST_TICKS = 200, 500, 40, 201
 _SPECIAL = re.compile(rf"[\[\]!`<^【［〔「(（{{\n]|{URL_BEGINS}", re.IGNORECASE | re.ASCII)
-_ASIDE = re.compile(rf"[(（{{]([^(){{}}（）\[\]<>`\\\n]{{0,{_MAX_ASIDE}}})")
 _ASIDE_ENDS = {"(": ")）", "（": ")）", "{": "}"}
 _CLOSES = frozenset("\n.,;:!?)。，；：！？、）")
 _WIDE_CLOSES = tuple("。，；：！？、）”")
-_BRACKET = re.compile(rf"\[([^\[\]\n]{{0,{_MAX_BRACKET}}})")
-_WIDE_BRACKET = re.compile(rf"[【［〔「]([^\[\]【】［］〔〕「」\n]{{0,{_MAX_BRACKET}}})")
-_ESCAPED_BRACKET = re.compile(rf"\\\[([^\[\]\n\\]{{0,{_MAX_BRACKET}}})(\\?)")
-_AUTOLINK = re.compile(r"<[A-Za-z](?:(?![<>])[!-~]){0,1000}")
+_BRACKETS, _WIDE_BRACKETS, _NO_ASIDE = "[]\n", "[]【】［］〔〕「」\n", "(){}（）[]<>`\\\n"
+"""What ends the inside of a bracket of each kind."""
+_AUTOLINK = re.compile(r"<(?=[A-Za-z])([A-Za-z0-9+.-]{2,32}:)?(?:(?![<>])[!-~]){0,1000}")
 _HARMLESS = word_set("br b i u s em strong sub sup")
-_AUTOLINK_TARGET = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:.*")
 _UNSEEN = re.compile(
     "[\r\x00-\x08\x0e-\x1f\x7f\u00ad\u200b\u2060-\u2064\u202a-\u202e\u2066-\u2069\ufeff]"
 )
 _TAIL = 40
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _SIMPLE_TEXT = re.compile(r"[^`<\\]*(?:`[^`\\]+`[^`<\\]*)*")
+
+
+def _inside(text: str, at: int, ends: str, most: int = _MAX_BRACKET) -> tuple[str, int]:
+    """Return what stands from here to the next sign that ends it, at most so much, and its end."""
+    limit = min(len(text), at + most)
+    end = next((place for place in range(at, limit) if text[place] in ends), limit)
+    return text[at:end], end
 
 
 class Citer:
@@ -293,8 +295,7 @@ class Citer:
 
     def _bracket(self, text: str, at: int, final: bool) -> int:
         twice = text.startswith("[[", at)
-        match = _BRACKET.match(text, at + twice)
-        content, end = (match[1], match.end()) if match else ("", at + 1)
+        content, end = _inside(text, at + twice + 1, _BRACKETS)
         if end + twice >= len(text) and not final:
             return _HOLD
         if text[end : end + 1 + twice] != "]" * (1 + twice):
@@ -343,13 +344,12 @@ class Citer:
     def _image(self, text: str, at: int, final: bool) -> int:
         if at + 1 >= len(text) and not final:
             return _HOLD
-        match = _BRACKET.match(text, at + 1)
-        if not match:
+        if text[at + 1 : at + 2] != "[":
             return self._literal(text, at, 1)
-        end = match.end()
+        content, end = _inside(text, at + 2, _BRACKETS)
         if end >= len(text) and not final:
             return _HOLD
-        closed = text[end : end + 1] == "]" and read_marker(match[1], self._letters) is None
+        closed = text[end : end + 1] == "]" and read_marker(content, self._letters) is None
         after = after_link(text, end + 1, final) if closed else None
         if after is None:
             return self._literal(text, at, 1)
@@ -358,8 +358,7 @@ class Citer:
         return after
 
     def _wide_bracket(self, text: str, at: int, final: bool) -> int:
-        match = _WIDE_BRACKET.match(text, at)
-        content, end = (match[1], match.end()) if match else ("", at + 1)
+        content, end = _inside(text, at + 1, _WIDE_BRACKETS)
         if end >= len(text) and not final:
             return _HOLD
         names = self._marker_ids(content) if text[end : end + 1] in tuple("】］〕」") else None
@@ -369,8 +368,7 @@ class Citer:
 
     def _aside(self, text: str, at: int, final: bool) -> int:
         """Cite the ids of `(w0-0)` where they are ours; words beside them stay in the brackets."""
-        aside = _ASIDE.match(text, at)
-        content, end = (aside[1], aside.end()) if aside else ("", at + 1)
+        content, end = _inside(text, at + 1, _NO_ASIDE, _MAX_ASIDE)
         if end >= len(text) and not final:
             return _HOLD
         closed = text[end : end + 1] and text[end] in _ASIDE_ENDS[text[at]]
@@ -412,11 +410,12 @@ class Citer:
         r"""Handle a backslash: `\[^w0-2\]` is a marker, `:\/\/` a URL; other escapes stay."""
         if scan_url(text, at, final) != "":
             return self._bare_url(text, at, final)
-        match = _ESCAPED_BRACKET.match(text, at)
-        end = match.end() if match else at + 1
+        is_bracket = text[at + 1 : at + 2] == "["
+        content, end = _inside(text, at + 2, _BRACKETS + "\\") if is_bracket else ("", at + 1)
+        end += is_bracket and text[end : end + 1] == "\\"
         if end >= len(text) and not final:
             return _HOLD
-        names = read_marker(match[1], self._letters) if match else None
+        names = read_marker(content, self._letters)
         if names is not None and text[end : end + 1] == "]":
             self._cite(names)
             return end + 1
@@ -453,21 +452,21 @@ class Citer:
         """Cite `^w0-0` without brackets where it is ours; any other caret stays."""
         if len(text) - at < _LONGEST_CARET_ID and not final:
             return _HOLD
-        match = _CARET_ID.match(text, at)
-        if match is None or match[1] not in self.sources:
+        match = _ID_WITHIN.match(text, at + 1)
+        if match is None or match[0] not in self.sources:
             return self._literal(text, at, 1)
-        self._cite([match[1]])
+        self._cite([match[0]])
         return match.end()
 
     def _autolink(self, text: str, at: int, final: bool) -> int:
         rest = text[at : at + _LONGEST_SUPERSCRIPT].lower()
         if rest.startswith("<sup>"):
-            if "</sup>" not in rest and len(rest) < _LONGEST_SUPERSCRIPT and not final:
+            inside, closing, _ = rest.partition("</sup>")
+            if not closing and len(rest) < _LONGEST_SUPERSCRIPT and not final:
                 return _HOLD
-            superscript = _SUPERSCRIPT.match(text, at)
-            if superscript and superscript[1].lower() in self.sources:
-                self._cite([superscript[1].lower()])
-                return superscript.end()
+            if closing and (name := inside.removeprefix("<sup>").strip(" ^")) in self.sources:
+                self._cite([name])
+                return at + len(inside) + len(closing)
         match = _AUTOLINK.match(text, at)
         end = match.end() if match else at + 1
         if end >= len(text) and not final:
@@ -476,7 +475,7 @@ class Citer:
         if text[end : end + 1] == ">" and inside.lower() in self.sources:
             self._cite([inside.lower()])
             return end + 1
-        if text[end : end + 1] != ">" or not _AUTOLINK_TARGET.fullmatch(inside):
+        if text[end : end + 1] != ">" or not (match and match[1]):
             return self._tag(text, at, final)
         if inside in self._known_urls:
             return self._literal(text, at, end + 1 - at)
