@@ -121,6 +121,8 @@ class Turn(TypedDict):
     """Of code's own sentences."""
     answer_language: NotRequired[str]
     """The language to write in, as prompts name it: any."""
+    tag: NotRequired[str]
+    """That of the language to write in; absent where only a model that writes will know it."""
     reader: NotRequired[Language]
     """Of code's sentences in the answer, where that is not `language`."""
     today: str
@@ -166,6 +168,11 @@ class Turn(TypedDict):
 def answer_language(turn: Turn) -> str:
     """Return how prompts name the language that this turn's reader is written to in."""
     return turn.get("answer_language") or language_name(turn["language"])
+
+
+def answer_tag(turn: Turn) -> str:
+    """Return the tag of the language that this turn's reader is written to in."""
+    return turn.get("tag") or reader_language(turn)
 
 
 def reader_language(turn: Turn) -> Language:

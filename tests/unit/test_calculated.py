@@ -2,6 +2,7 @@
 
 from agent.assistants.deep_research.calculated import UsedSums
 from agent.evidence.claims.statements import LINKED, statements
+from agent.evidence.number_forms import number_form
 from agent.evidence.types import Source
 
 
@@ -12,9 +13,9 @@ def program(*lines: str, name: str = "c0-0") -> Source:
     )  # fmt: skip
 
 
-def told(body: str, *lines: str) -> list[str]:
+def told(body: str, *lines: str, tag: str = "en") -> list[str]:
     """The lines below a text that cites the program as 1."""
-    sums = UsedSums(body, statements(body, LINKED), {"c0-0": "[1]"})
+    sums = UsedSums(body, statements(body, LINKED), {"c0-0": "[1]"}, number_form(tag))
     return sums.lines([program(*lines)]).get("c0-0", [])
 
 
@@ -63,3 +64,21 @@ def test_what_a_sum_rests_on_stands_before_it() -> None:
         "year: 417 * 3 = 1,251 元",
         "two years: 1,251 * 2 = 2,502 元",
     ]
+
+
+def test_every_number_has_the_form_of_the_report_s_language_and_a_name_is_words() -> None:
+    lines = (
+        "gas_cost per year: 20000 / 0.84 x 0.0829 = 1974 EUR",
+        "in 15 years: 1974 * 15 = 29610 EUR",
+    )
+    body = "Gas kostet im Jahr 1.974 €,[1] in 15 Jahren 29.610 €.[1]"
+    assert told(body, *lines, tag="de") == [
+        "gas cost per year: 20.000 / 0,84 × 0,0829 = 1.974 €",
+        "in 15 years: 1.974 * 15 = 29.610 €",
+    ]
+
+
+def test_what_a_program_prints_in_that_form_already_stays() -> None:
+    body = "Zusammen sind es 12.345,50 €.[1]"
+    line = "zusammen: 10000 + 2.345,50 = 12.345,50 €"
+    assert told(body, line, OTHER, tag="de") == ["zusammen: 10.000 + 2.345,50 = 12.345,50 €"]

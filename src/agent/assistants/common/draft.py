@@ -46,6 +46,7 @@ from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.statements import LINKED, Notation, statements
 from agent.evidence.kinds import kind_searched
 from agent.evidence.mentions import places_of, source_ids
+from agent.evidence.number_forms import NumberForm, number_form
 from agent.evidence.ordering import judged
 from agent.evidence.records import (
     one_a_city,
@@ -57,7 +58,7 @@ from agent.evidence.references import SourceListFilter, resolved
 from agent.evidence.types import Constraints, Gap, Place, Route, Source
 from agent.search.hits import RULED_OUT, rules_text
 from agent.search.rules import rules_of
-from agent.state import Gathered, Previous, Turn, reader_language
+from agent.state import Gathered, Previous, Turn, answer_tag, reader_language
 from agent.texts import say
 
 _REFUSAL = 600
@@ -175,6 +176,11 @@ class Draft:
         """Return whether the text is judged while it is written."""
         claim_check = self.configuration.claim_check
         return claim_check and not self.services.models.serves_one(self.judge_model)
+
+    @property
+    def number_form(self) -> NumberForm:
+        """Return how the text's readers write numbers; of most languages read from a file once."""
+        return number_form(answer_tag(self.turn))
 
     @cached_property
     def chosen(self) -> set[str]:

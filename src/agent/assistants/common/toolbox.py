@@ -51,6 +51,7 @@ from agent.core.budget import Meter
 from agent.core.errors import AgentError
 from agent.core.progress import Emit, EventType, event
 from agent.evidence.markdown import link_url
+from agent.evidence.number_forms import number_form
 from agent.evidence.numbering import is_kept
 from agent.evidence.queries import clean_text, normalised_query
 from agent.evidence.types import Gap, Place, Source
@@ -58,7 +59,7 @@ from agent.knowledge.types import Scope
 from agent.mcp.records import MapOptions, MapResult, map_gap
 from agent.sandbox.programs import CodeRunner
 from agent.search.hits import MAX_QUERY, SearchProvider
-from agent.state import Turn
+from agent.state import Turn, answer_tag
 from agent.texts import Language, reason_of, say
 
 ToolKind = Literal["search", "page", "documents", "map", "code"]
@@ -533,8 +534,10 @@ class Toolbox:
             outcome.hint = say(key, self.language, numbers=numbers)
         if not text:
             return
+        form = await asyncio.to_thread(number_form, answer_tag(self.turn))
+        title = form.written(self._sums(text), "")
         outcome.calculation = Source(
-            id=f"{outcome.id}-0", kind="document", title=self._sums(text), url="",
+            id=f"{outcome.id}-0", kind="document", title=title, url="",
             provider=say("tools.calculation", self.language), quotes=[text],
         )  # fmt: skip
         outcome.source_ids = [outcome.calculation["id"]]

@@ -77,7 +77,7 @@ async def open_turn(
     users = _users_time(now, offset, question)
     zone = await asyncio.to_thread(_zone, question, previous, near)
     local = now.astimezone(zone) if zone else users
-    return Turn(
+    turn = Turn(
         id=_turn_id(state, runtime),
         question=question,
         asked_as=question,
@@ -94,11 +94,12 @@ async def open_turn(
         utc_offset=offset,
         zone=str(zone) if zone else "",
     )
+    return turn if chosen == "auto" else in_language(turn, chosen)
 
 
 def in_language(turn: Turn, tag: str) -> Turn:
     """Return the turn with its answer in the language of a tag."""
-    read = Turn(**{**turn, "answer_language": language_name(tag)})
+    read = Turn(**{**turn, "tag": tag, "answer_language": language_name(tag)})
     read["language"] = language_of_setting(tag, turn["question"])
     read["reader"] = language_of_answer(tag, turn["question"])
     return read

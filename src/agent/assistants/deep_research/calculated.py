@@ -7,10 +7,10 @@ from functools import cached_property
 
 from agent.assistants.common.tool_results import rounded
 from agent.core.strings import split_at
-from agent.evidence.claims.formulas import grouped_as
 from agent.evidence.claims.statements import Statement
 from agent.evidence.claims.sums import right_results
 from agent.evidence.figures import Figure, figures, same
+from agent.evidence.number_forms import ENGLISH_NUMBERS, NumberForm
 from agent.evidence.types import Source
 
 _TELLING = 100
@@ -27,6 +27,7 @@ class UsedSums:
     body: str
     said: Sequence[Statement]
     marks: Mapping[str, str]
+    form: NumberForm = ENGLISH_NUMBERS
     _terms: set[Decimal] = field(default_factory=set)
     """What the lines that are shown are made of."""
 
@@ -69,11 +70,13 @@ class UsedSums:
         if not (pairs or rests):
             return ""
         self._terms.update(f.value for f in figures(line) if f.text not in behind)
-        for own, said in reversed(pairs):
+        told, at = "", 0
+        for own, said in pairs:
             words = said.text if own.value == said.value else f"−{said.text}"
             if own.factor == said.factor and abs(own.value) == said.value and said.kind == own.kind:
-                line = line[: own.start] + words + line[own.end :]
-        return grouped_as(line, self.body)
+                told += self.form.written(line[at : own.start], self.body) + words
+                at = own.end
+        return told + self.form.written(line[at:], self.body)
 
     def _said(self, own: Figure, mark: str) -> Figure | None:
         """Return the figure of the text that tells a result: in its unit, as less or as more."""

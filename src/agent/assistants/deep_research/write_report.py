@@ -203,7 +203,8 @@ class _Report:
         A line of a mark alone below a block reads like a stray one.
         """
         used = {source["id"]: f"[{source.get('number')}]" for source in self.draft.citer.used}
-        sums = UsedSums(self.draft.body, statements(self.draft.body, LINKED), used)
+        said = statements(self.draft.body, LINKED)
+        sums = UsedSums(self.draft.body, said, used, self.draft.number_form)
         chosen = sums.lines([*filter(is_calculation, self.state.get("sources_gathered", []))])
         marks = "".join(f"[^{name}]" for name in chosen if name in used)
         blocks = [

@@ -54,8 +54,9 @@ from agent.configuration import Configuration
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
 from agent.evidence.citations import cited_ids, inert
-from agent.evidence.claims.formulas import grouped, is_sum, written_sum
+from agent.evidence.claims.formulas import is_sum, written_sum
 from agent.evidence.markdown import fenced
+from agent.evidence.number_forms import ENGLISH_NUMBERS, NumberForm
 from agent.evidence.queries import clean_text
 from agent.evidence.records import owners
 from agent.evidence.types import Gap, Source
@@ -133,20 +134,23 @@ def map_section(used: Sequence[ToolEvidence], names: Mapping[str, str], language
 
 
 def calculation_section(
-    names: Iterable[str], pool: Sequence[ToolEvidence], language: Language
+    names: Iterable[str],
+    pool: Sequence[ToolEvidence],
+    language: Language,
+    form: NumberForm = ENGLISH_NUMBERS,
 ) -> str:
     """Return the programs of these ids, each once with its number and result; empty without any."""
     blocks = shown_calculations(names, pool)
-    return "\n\n".join(_calculation(n, each, language) for n, each in enumerate(blocks, 1))
+    return "\n\n".join(_calculation(n, each, language, form) for n, each in enumerate(blocks, 1))
 
 
-def _calculation(number: int, evidence: ToolEvidence, language: Language) -> str:
+def _calculation(number: int, evidence: ToolEvidence, language: Language, form: NumberForm) -> str:
     """Return the sums that were worked out; a program only where its result shows none."""
     head = say("team_answer.answer.calculated", language, number=str(number))
     program, text = evidence["asked"].strip(), inert(rounded(evidence["text"])[:_RESULT])
     if formula := written_sum(program):
-        return f"{head}\n\n{formula} = {grouped(text.strip())}"
-    if printed := _printed_sums(rounded(evidence["text"])):
+        return f"{head}\n\n{form.written(f'{formula} = {text.strip()}', '')}"
+    if printed := _printed_sums(rounded(evidence["text"]), form):
         return "\n".join([head, "", *printed])
     lines = program[:_SHOWN_CHARACTERS].rstrip().splitlines()[:_SHOWN_LINES]
     if "\n".join(lines) != program:
@@ -155,11 +159,12 @@ def _calculation(number: int, evidence: ToolEvidence, language: Language) -> str
     return "\n".join([head, "", fenced("\n".join(lines), "python"), "", result])
 
 
-def _printed_sums(result: str) -> list[str]:
+def _printed_sums(result: str, form: NumberForm) -> list[str]:
     """Return the lines of a result as a list, if each shows how its value was worked out."""
     lines = [line.strip() for line in result.splitlines() if line.strip()]
     shown = all("=" in line and is_sum(line.split("=")[-2].split(":")[-1]) for line in lines)
-    return [f"- {inert(line[:_RESULT])}" for line in lines[:_SHOWN_LINES]] if shown else []
+    told = [form.written(line[:_RESULT], "") for line in lines[:_SHOWN_LINES]] if shown else []
+    return [f"- {inert(line)}" for line in told]
 
 
 async def format_answer(
@@ -397,7 +402,7 @@ def _sections(draft: Draft, state: TeamState, answer: str) -> list[str]:
     used = [each for each in lookups(state) if each["id"] in names]
     measured = [each for each in used if each["kind"] == "map"]
     sections = (
-        calculation_section(names, lookups(state), draft.language),
+        calculation_section(names, lookups(state), draft.language, draft.number_form),
         map_section(measured, known_positions(state), draft.language),
     )
     return [draft.cited(section) for section in sections if section]

@@ -311,9 +311,6 @@ _PRINTED = re.compile(r"print\(((?:[^()]|\([^()]*\))+)\)")
 _SIGN = re.compile(r"(?<=[\d)])\s*([-+*/])\s*")
 _WRITTEN_SIGNS = {"-": "−", "+": "+", "*": "×", "/": "÷"}
 _LONG_NUMBER = re.compile(r"(?<![\d.,])[1-9]\d{4,}(?![\d,])")
-_OF_FOUR = re.compile(r"(?<![\d.,])[1-9]\d{3}(?![\d,])")
-_PARTED = re.compile(r"(?<![\d.,])[1-9],\d{3}(?![\d,])")
-_TIMES = re.compile(r"(?<=\d) x (?=\d)")
 
 
 def written_sum(program: str) -> str:
@@ -334,20 +331,3 @@ def written_sum(program: str) -> str:
 def grouped(text: str) -> str:
     """Return a text with commas between the thousands of numbers of five digits and more."""
     return _LONG_NUMBER.sub(lambda match: f"{int(match[0]):,}", text)
-
-
-def grouped_as(line: str, text: str) -> str:
-    """Return a sum with the thousands of its numbers parted, those of four digits as in a text.
-
-    What may be a year is parted only where the text does so.
-
-    >>> grouped_as("in 2026: 20000 / 2.93 x 1684 = 8", "£1,367")
-    'in 2026: 20,000 / 2.93 × 1,684 = 8'
-    """
-    parts = _PARTED.search(text) is not None
-
-    def as_there(match: re.Match[str]) -> str:
-        told, may_be_year = f"{int(match[0]):,}", match[0][:2] in ("19", "20")
-        return told if told in text or (parts and not may_be_year) else match[0]
-
-    return _TIMES.sub(" × ", grouped(_OF_FOUR.sub(as_there, line)))

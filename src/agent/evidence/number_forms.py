@@ -1,0 +1,121 @@
+"""Write the numbers of what a program has printed as the readers of a language write theirs."""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+
+from agent.core.patterns import Linear
+
+_NUMBER = Linear(r"[0-9][0-9.,]*[0-9]|[0-9]")
+_THREE, _FOUR = 3, 4
+_COMMAS = frozenset({"zh", "en", "ja", "ko"})
+"""Languages whose form needs no looking up."""
+_BLANKS = dict.fromkeys(map(ord, "\u00a0\u2009\u202f"), " ")
+
+
+@dataclass(frozen=True)
+class NumberForm:
+    """The signs between thousands and before a fraction."""
+
+    group: str = ","
+    decimal: str = "."
+
+    def written(self, line: str, text: str) -> str:
+        """Return a line of a program with its numbers in this form, and words for names.
+
+        Thousands are parted, those of four digits as in a text beside it; what may be a year only
+        where the text does so.
+
+        >>> NumberForm().written("in 2026: 20000 / 2.93 x 1684 = 8", "£1,367")
+        'in 2026: 20,000 / 2.93 × 1,684 = 8'
+        >>> NumberForm(".", ",").written("eur_a_year: 12,345.50 * 2 = 24691", "")
+        'eur a year: 12.345,50 * 2 = 24.691'
+        """
+        parts = self._parts_four(text)
+
+        def form(match: re.Match[str]) -> str:
+            beside = (line[: match.start()][-1:], line[match.end() :][:1])
+            if any(char == "_" or (char.isascii() and char.isalpha()) for char in beside):
+                return match[0]
+            groups, sign, fraction = _read(match[0])
+            whole = self.group.join(groups)
+            if len(groups) == 1:
+                whole = self._grouped(whole, text, parts=parts)
+            return whole + (sign and self.decimal) + fraction
+
+        return _with_words(_NUMBER.sub(form, line))
+
+    def _grouped(self, whole: str, text: str, *, parts: bool) -> str:
+        """Return digits with their thousands parted."""
+        if not whole.isdigit() or whole.startswith("0") or len(whole) < _FOUR:
+            return whole
+        told = f"{int(whole):,}".replace(",", self.group)
+        is_year = len(whole) == _FOUR and whole[:2] in ("19", "20")
+        is_wanted = len(whole) > _FOUR or told in text or (parts and not is_year)
+        return told if is_wanted else whole
+
+    def _parts_four(self, text: str) -> bool:
+        """Return whether a text parts the thousands of any number of four digits."""
+        before, *others = text.translate(_BLANKS).split(" " if self.group.isspace() else self.group)
+        for part in others:
+            is_one_digit = before[-1:].isdigit() and not before[-2:-1].isdigit()
+            if is_one_digit and part[:_THREE].isdigit() and not part[_THREE:_FOUR].isdigit():
+                return len(part[:_THREE]) == _THREE
+            before = part
+        return False
+
+
+def _read(number: str) -> tuple[list[str], str, str]:
+    """Return the groups of digits before a sign of fractions, the sign, and those behind it.
+
+    All of it as one part where it is no number that a program prints: a date, a version.
+    """
+    for group, sign in ((",", "."), (".", ",")):
+        whole, is_broken, fraction = number.rpartition(sign)
+        if not is_broken:
+            whole, fraction = number, ""
+        first, *others = whole.split(group)
+        is_parted = others and 0 < len(first) <= _THREE and {*map(len, others)} == {_THREE}
+        is_plain = not others and sign == "."
+        # 1.234 is printed for what is one and a quarter, nearly.
+        is_certain = sign == "." or is_broken or len(others) > 1
+        is_whole = sign not in whole and group not in fraction
+        if is_whole and (is_plain or (is_parted and is_certain)):
+            return [first, *others], is_broken, fraction
+    return [number], "", ""
+
+
+def _with_words(line: str) -> str:
+    """Return a line with blanks for the underscores of names, and a sign for an x that is one."""
+    parts, signs = line.split(" x "), [""]
+    for before, after in pairwise(parts):
+        is_sign = before[-1:].isdigit() and after[:1].isdigit()
+        signs.append(" × " if is_sign else " x ")
+    told = "".join(sign + part for sign, part in zip(signs, parts, strict=True))
+    first, *others = told.split("_")
+    for other in others:
+        is_name = first[-1:].isalpha() and other[:1].isalnum()
+        first += (" " if is_name else "_") + other
+    return first
+
+
+ENGLISH_NUMBERS = NumberForm()
+
+
+@cache
+def number_form(tag: str) -> NumberForm:
+    """Return the form of a language's numbers; the English one of a tag that nobody knows.
+
+    It may read a file.
+    """
+    if tag.split("-")[0].lower() in _COMMAS:
+        return ENGLISH_NUMBERS
+    from babel import Locale, UnknownLocaleError
+    from babel.numbers import get_decimal_symbol, get_group_symbol
+
+    try:
+        locale = Locale.parse(tag, sep="-")
+    except (UnknownLocaleError, ValueError):
+        return ENGLISH_NUMBERS
+    return NumberForm(get_group_symbol(locale), get_decimal_symbol(locale))
