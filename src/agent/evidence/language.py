@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import takewhile
 from operator import add
 
 from opencc import OpenCC
@@ -94,7 +95,7 @@ _CLOSING = r"[”’\"'」』）)】\]*_`]*"
 _END = re.compile(rf"[。！？!?…]+{_CLOSING}|\.+{_CLOSING}(?=[\s\0]|$)")
 _SHORTENED = word_set(
     "mr mrs ms dr prof st vs jr sr inc ltd co al gen gov sen rep lt col capt rev mt incl inkl tel"
-    " rn vgl bzw ggf"
+    " rn vgl bzw ggf approx abschn hausnr"
 )
 """What is short before a capital: before anything else a full stop ends nothing."""
 _LONGEST_SHORTENED, _MOST_ITEM_DIGITS = 16, 3
@@ -180,12 +181,15 @@ _OPENS = "(（"
 def _goes_on(before: str, line: str, stop: re.Match[str]) -> bool:
     """Return whether a sentence goes on behind a full stop: "3 min. from", "no. 3", "31. August".
 
-    It does before a small letter and a number, and behind what is short.
+    It does before a small letter, before a number but where it surely ends, and behind what is
+    short.
     """
     behind = line[stop.end() : stop.end() + _LONGEST_SHORTENED].lstrip()
     word = behind.lstrip(_OPENS)
-    if word[:1].islower() or word.lstrip("€$£¥")[:1].isdigit():
+    if word[:1].islower():
         return True
+    if word.lstrip("€$£¥")[:1].isdigit():
+        return stop[0][0] != "." or not (len(stop[0]) > 1 or _is_whole(before))
     if stop[0][0] != ".":
         return False
     goes_up = line[stop.end() :][:1].isspace() and "A" <= behind[:1] <= "Z"
@@ -202,6 +206,28 @@ def _is_shortened(before: str) -> bool:
         return True
     last = "".join(char if char.isalnum() else " " for char in before).split(" ")[-1].casefold()
     return last in _SHORTENED or (len(last) == 1 and "a" <= last <= "z")
+
+
+_LEAST_LETTERS, _LEAST_HAN, _LEAST_DIGITS = 5, 2, 3
+
+
+def _is_whole(before: str) -> bool:
+    """Return whether a full stop before a number ends a sentence, and shortens no word.
+
+    It does behind a citation, a sign (5 %), a year, and a word longer than what is shortened; "no.
+    3" and "3. 10. 2026" go on, and so does "in May. 3": nobody can tell.
+    """
+    last = before[-1:]
+    if not last.isalnum():
+        return bool(last)
+    is_of_it = str.isdigit if last.isdigit() else str.isalpha
+    length = sum(1 for _ in takewhile(is_of_it, reversed(before)))
+    if last.isdigit():
+        return length >= _LEAST_DIGITS
+    if last.lower() == last.upper():
+        return length >= _LEAST_HAN
+    is_counted = before[:-length].rstrip()[-1:].isdigit()
+    return length >= _LEAST_LETTERS - is_counted and not _is_shortened(before)
 
 
 def _is_unit(text: str) -> bool:
