@@ -1,6 +1,7 @@
 from agent.evidence.mentions import in_list_order, mentioned
 from agent.evidence.types import Place, PlaceVerdict
 from tests.support.cpu_time import takes_less
+from tests.support.rows import by_examples
 
 
 def place(name: str, ident: str | None = None) -> Place:
@@ -49,6 +50,13 @@ def test_a_name_inside_a_longer_name_is_not_a_mention() -> None:
     assert named(names, "可以去故宫博物院。") == {"故宫博物院"}
     assert named(names, "1. **故宫**：上午去") == {"故宫"}
     assert named(["外滩"], "外滩观光隧道很有趣") == set()
+
+
+@by_examples
+def test_an_address_names_no_stop_that_is_called_after_its_street(
+    name: str, text: str, is_named: bool
+) -> None:
+    assert named([name], text) == ({name} if is_named else set())
 
 
 def test_short_latin_names_and_parts_of_words_are_not_mentions() -> None:

@@ -47,8 +47,8 @@ def mentioned(places: Sequence[Place], text: str) -> dict[str, int]:
     """Return the ids of the places that the text names, with where each is named first.
 
     A name counts with or without its branch ("(王府井店)") and whatever its brackets, but
-    not inside a longer place name, and a name of two characters only if it stands alone. A
-    branch left out means every branch known, unless the text names one of them in full.
+    not inside a longer place name or an address, and a name of two characters only if it stands
+    alone. A branch left out means every branch known, unless the text names one of them in full.
     """
     rest = _plain(LINK_TARGET.sub("]", strip_references(text)))
     full: dict[str, list[str]] = defaultdict(list)
@@ -201,8 +201,26 @@ def _take(text: str, name: str) -> tuple[str, int | None]:
         pattern = rf"(?<![a-z0-9]){pattern}(?![a-z0-9])"
     elif len(name) <= _SHORT:
         pattern = rf"(?<![\w\u3400-\u9fff]){pattern}(?![\w\u3400-\u9fff])"
-    first = re.search(pattern, text)
-    return re.sub(pattern, _MASK * len(name), text), first and first.start()
+    found = [match.span() for match in re.finditer(pattern, text)]
+    chosen = (start for start, end in found if not _is_in_address(text, start, end))
+    return re.sub(pattern, _MASK * len(name), text), next(chosen, None)
+
+
+_NEAR = 12
+_NUMBER_BEHIND = re.compile(
+    r" \d{1,4}[a-f]?(?![\d:]|[.,]\d| ?[a-z%°€$£¥★/])"
+    r"|[\u3400-\u9fff]{0,4}\d{1,5}[号號](?![\u3400-\u9fff])"
+)
+_NUMBER_BEFORE = re.compile(r"(?:^|[ (|])\d{1,4}[a-f]? \Z")
+
+
+def _is_in_address(text: str, start: int, end: int) -> bool:
+    """Return whether a folded name is the street of an address: a house number is beside it.
+
+    A stop that is called after its street is named by no address in it.
+    """
+    behind = _NUMBER_BEHIND.match(text[end : end + _NEAR])
+    return bool(behind or _NUMBER_BEFORE.search(text[max(0, start - _NEAR) : start]))
 
 
 def _plain(text: str) -> str:
