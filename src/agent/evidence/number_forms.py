@@ -1,6 +1,5 @@
 """Write the numbers of what a program has printed as the readers of a language write theirs."""
 
-import re
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -32,19 +31,21 @@ class NumberForm:
         >>> NumberForm(".", ",").written("eur_a_year: 12,345.50 * 2 = 24691", "")
         'eur a year: 12.345,50 * 2 = 24.691'
         """
-        parts = self._parts_four(text)
+        parts, told, at = self._parts_four(text), "", 0
+        for match in _NUMBER.finditer(line):
+            begin, end = match.span()
+            beside = line[max(0, begin - 1) : begin] + line[end : end + 1]
+            if any(char == "_" or "a" <= char.lower() <= "z" for char in beside):
+                continue
+            told, at = told + line[at:begin] + self._written(match[0], text, parts=parts), end
+        return _with_words(told + line[at:])
 
-        def form(match: re.Match[str]) -> str:
-            beside = (line[: match.start()][-1:], line[match.end() :][:1])
-            if any(char == "_" or (char.isascii() and char.isalpha()) for char in beside):
-                return match[0]
-            groups, sign, fraction = _read(match[0])
-            whole = self.group.join(groups)
-            if len(groups) == 1:
-                whole = self._grouped(whole, text, parts=parts)
-            return whole + (sign and self.decimal) + fraction
-
-        return _with_words(_NUMBER.sub(form, line))
+    def _written(self, number: str, text: str, *, parts: bool) -> str:
+        groups, sign, fraction = _read(number)
+        whole = self.group.join(groups)
+        if len(groups) == 1:
+            whole = self._grouped(whole, text, parts=parts)
+        return whole + (sign and self.decimal) + fraction
 
     def _grouped(self, whole: str, text: str, *, parts: bool) -> str:
         """Return digits with their thousands parted."""
