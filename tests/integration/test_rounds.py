@@ -217,8 +217,26 @@ async def test_what_fails_is_mended_once_and_only_what_is_new_is_judged_again() 
 async def test_what_still_fails_after_the_revision_is_marked() -> None:
     async with lab_of(revise=edits(("2", "如今成本为999美元[^t0-1]。"))) as lab:
         state = await lab.ask(ZH)
-        assert len(lab.llm.asked(PHASE)) == 1
+        assert len(lab.llm.asked(PHASE)) == 2
     assert "999美元†" in str(answer_of(state).text)
+
+
+async def test_what_a_revision_still_tells_wrongly_is_asked_for_once_more_by_itself() -> None:
+    replies = [
+        edits(("2", "如今成本为999美元[^t0-1]。")),
+        edits(("1", "这一句没有错，不用改[^t0-0]。"), ("2", f"{MENDED}[^t0-2]。")),
+    ]
+    async with lab_of(revise=lambda turn: replies.pop(0)(turn)) as lab:
+        state = await lab.ask(ZH)
+        _, second = lab.llm.asked(PHASE)
+    text = str(answer_of(state).text)
+    assert f"{MENDED}[2]" in text
+    assert "999" not in text
+    assert f"{RIGHT}[1]" in text, "nothing else is changed"
+    assert block(second.user, "failed").startswith("2: missing: 999美元")
+    assert "如今成本为999美元" in block(second.user, "draft")
+    assert not block(second.user, "review")
+    assert told(state)["checks"]["claims"]["supported"] == 2
 
 
 async def test_a_statement_behind_a_change_in_its_paragraph_is_judged_again() -> None:

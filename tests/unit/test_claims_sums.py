@@ -1,5 +1,7 @@
 """Sums as answers tell them: right ones carry no sign, of wrong ones the wrong figure does."""
 
+from typing import Any
+
 from agent.evidence.claims.judging import Ruling
 from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence, Record
@@ -8,11 +10,12 @@ from agent.evidence.claims.statements import MARKED, statements
 from tests.support.rows import by_examples
 
 
-def ruled(text: str, record: str, question: str, calc: str | None) -> Outcome:
+def ruled(text: str, record: str, question: str, calc: Any) -> Outcome:
     """Return what becomes of a sentence by a judge who names its sum; without one, of none."""
     known = Evidence({"w0-0": Record([record])}, question=question, today="2026-11-29")
     [one] = statements(f"{text} [^w0-0]", MARKED)
-    rulings = {} if calc is None else {0: Ruling(v="c", p=["1.1"], calc=calc)}
+    fields = {"v": "c", "p": ["1.1"], "calc": calc}
+    rulings = {} if calc is None else {0: Ruling.model_validate(fields)}
     return proved([one], rulings, known)[0]
 
 
@@ -33,3 +36,11 @@ def test_of_a_sum_only_the_figure_that_stands_nowhere_carries_a_sign(
     lang: str, question: str, record: str, text: str, spans: list[str], calc: str
 ) -> None:
     assert [*ruled(text, record, question, calc).spans] == spans, lang
+
+
+def test_a_judge_may_name_its_sums_as_a_list() -> None:
+    outcome = ruled(
+        "It is 240 to 360 yuan for two.", "Admission is 120 to 180 yuan.", "for two",
+        ["120*2", "180*2", None],
+    )  # fmt: skip
+    assert outcome.verdict == "computed"

@@ -55,6 +55,18 @@ def test_short_own_files_are_shown_to_statements_that_cite_one_and_else_the_near
     assert len([p for p in shown(batch, known) if p.source != "w0-0"]) == 3
 
 
+def test_a_judge_sees_what_a_program_gave_for_a_figure_whatever_the_statement_cites() -> None:
+    web = " ".join(f"Zelle {n} hält im Test des Instituts {n} Stunden aus." for n in range(1, 900))
+    sums = Record(["gas: 20000 / 0.84 x 0.0829 = 1974 EUR\nrun: 7 x 24 = 168"], is_worked=True)
+    known = Evidence({"w0-0": Record([web]), "c0-0": sums}, today="2026-11-28")
+
+    def worked(text: str) -> bool:
+        return any(p.source == "c0-0" for p in shown(statements(text, MARKED), known))
+
+    assert worked("Gas kostet im Jahr 1.974 € [^w0-0].")
+    assert not worked("Zelle 7 hält im Test des Instituts nicht so lange [^w0-0].")
+
+
 def test_a_year_in_a_passage_bears_out_no_day_of_it() -> None:
     known = evidence(w0_0="Sales cuts the plan of 2027.", w1_0="The quarter ended on 2026-09-30.")
     for text, verdict in (

@@ -35,7 +35,7 @@ from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.proof import proved
 from agent.evidence.claims.revision import Revised
-from agent.evidence.claims.rewording import as_the_judge_says
+from agent.evidence.claims.rewording import as_the_judge_says, without_false
 from agent.evidence.claims.statements import (
     Key,
     Splitter,
@@ -216,11 +216,14 @@ class ClaimCheck:
         evidence = await self.judged(body, late)
         if evidence is not None and self.mends:
             self.outcomes = await compute(
-                lambda: as_the_judge_says(
-                    self._text, self.statements, self.outcomes, evidence, self.notation
-                ),
-                otherwise=lambda: self.outcomes,
+                lambda: self._as_said(evidence), otherwise=lambda: self.outcomes
             )
+
+    def _as_said(self, evidence: Evidence) -> list[Outcome]:
+        found = as_the_judge_says(
+            self._text, self.statements, self.outcomes, evidence, self.notation
+        )
+        return without_false(self._text, self.statements, found) if self.tells else found
 
     async def judged(
         self, body: str, late: Callable[[], None] = lambda: None, *, longer: bool = True

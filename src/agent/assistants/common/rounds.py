@@ -172,7 +172,10 @@ class _Rounds:
                 return text
             claims.used[:] = draft.citer.used
             await claims.revise(revised)
-            return revised.text
+            if again := await self._once_more(claims, revised.text):
+                claims.used[:] = draft.citer.used
+                await claims.revise(again)
+            return (again or revised).text
 
     async def _drafted(self, pieces: AsyncIterator[str], signs: "_Signs") -> str:
         draft, text = self.draft, ""
@@ -231,6 +234,34 @@ class _Rounds:
             "open": len(revising.review),
         }
         return revised
+
+    async def _once_more(self, claims: ClaimCheck, text: str) -> Revised | None:
+        """Return the text with what its revision still tells wrongly said anew by itself.
+
+        Only where that has no sound words of its judge's; nothing else is changed any more.
+        """
+        draft, claims.mends = self.draft, False
+        evidence = await claims.judged(text, draft.tell_late, longer=False)
+        claims.mends = True
+        if draft.late.is_set() or evidence is None:
+            return None
+        pairs = zip(claims.statements, claims.outcomes, strict=True)
+        failing = [pair for pair in pairs if pair[1].fails and not pair[1].fix]
+        if not failing:
+            return None
+        ones, outcomes = zip(*failing, strict=True)
+        faults = await compute(
+            lambda: faults_block(ones, outcomes, {}, evidence), otherwise=list[str]
+        )
+        revising = _Revising(self, claims, evidence, faults, claims.statements)
+        revision = await revising.edits_of(ones)
+        if not revision.edits:
+            return None
+        draft.allow(revising.citable)
+        return await compute(
+            lambda: applied(claims.text, claims.statements, revision, self._clean, claims.cites),
+            otherwise=lambda: None,
+        )
 
     def _clean(self, words: str) -> tuple[str, list[tuple[int, str]]]:
         return self.draft.edited(_NO_MARKER.sub("", words))
@@ -299,6 +330,13 @@ class _Revising:
                 break
             is_last = True
         return revision
+
+    async def edits_of(self, failing: Sequence[Statement]) -> Revision:
+        """Return edits of these statements, in one reply; none where the model fails."""
+        reply = await self._reply(Revision, PHASE)
+        names = {one.name for one in failing}
+        edits = [edit for edit in reply.edits if edit.id in names] if reply else []
+        return Revision(edits=edits)
 
     def _taken_out(self, revision: Revision) -> list[ReviewLine]:
         """Return a line for each answer that a revision takes out: it mends that, or passes it."""

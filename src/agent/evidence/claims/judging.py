@@ -33,7 +33,9 @@ records are shown since statements name them."""
 
 
 def _text(value: Any) -> str:
-    return "" if value is None else str(value)[:_LONGEST_REPLY]
+    """Return a field as text; of a list, such as several sums, all of it."""
+    parts = value[:_MOST_NAMES] if isinstance(value, list) else [value]
+    return "; ".join(str(part) for part in parts if part is not None)[:_LONGEST_REPLY]
 
 
 def _list(value: Any) -> list[str]:
@@ -115,6 +117,7 @@ def shown(batch: Sequence[Statement], evidence: Evidence) -> list[Passage]:
     picked, used = (also & evidence.by_name.keys()) | _own_files(batch, ranked, evidence), 0
     records = evidence.of_places
     picked |= {records[name] for name in _named_in(batch, evidence)}
+    picked |= {name for statement in batch for name in evidence.worked_out(statement)}
     # Where this turn found places, those of earlier ones are meant by their names only.
     new = {name: first for name, first in records.items() if not is_carried(name)} or records
     if len(new) <= _MOST_PLACES and any(_is_of_several(one, records) for one in batch):

@@ -41,6 +41,8 @@ _SHORT_SOURCE, _SHORT_SOURCES = 700, 1400
 statement cites: shared words do not tell which passage decides, of another language least."""
 _SMALL_OWN = 1500
 """Tokens of own documents that are shown whole to whoever judges: each bears on the others."""
+_MOST_WORKED = 3
+"""Passages of calculations that a judge is shown for one statement, whatever it cites."""
 _MOST_OF_A_SPAN, _MOST_WORDS, _MOST_HELD, _NEXT_DAYS = 0.6, 12, 20, 9
 
 
@@ -168,6 +170,8 @@ class Record:
     page: str = ""
     is_own: bool = False
     """Whether it is a document of the user's."""
+    is_worked: bool = False
+    """Whether it is what a program of ours has given."""
     title: str = ""
     """With what its texts begin, if they do, and what needs to be read once a page."""
 
@@ -255,6 +259,13 @@ class Evidence:
         own = [p for p in self.passages if p.source != KNOWN and self.records[p.source].is_own]
         is_small = sum(passage.tokens for passage in own) <= _SMALL_OWN
         return frozenset(passage.name for passage in own if is_small)
+
+    def worked_out(self, statement: Statement) -> list[str]:
+        """Return the names of passages in which a program gives a figure that a statement tells."""
+        told = [f for f in distinct(figures(statement.said))[:_MOST_FIGURES] if f.telling]
+        held = (self.passages[place] for f in told for place in self._figures.holders(f))
+        worked = (p.name for p in held if p.source != KNOWN and self.records[p.source].is_worked)
+        return [*dict.fromkeys(worked)][:_MOST_WORKED]
 
     @lazy_property
     def _figures(self) -> _FigureIndex:
