@@ -255,6 +255,30 @@ def test_another_hour_or_day_keeps_the_stops_unless_more_are_asked_for() -> None
 
 
 @pytest.mark.parametrize(
+    ("fields", "ids"),
+    [
+        ({"outing": {"begins": "11:00"}}, "ABC"),
+        ({"outing": {}, "day": "2026-11-29"}, "ABC"),
+        ({"day": "2026-11-29"}, "ABC"),
+        ({"outing": {}}, "EF"),
+        ({"outing": {"order": ["书店", "面馆"], "begins": "11:00"}}, "EF"),
+    ],
+)
+def test_other_hours_are_of_the_planned_day_and_a_day_of_these_of_the_last_list(
+    fields: Any, ids: str
+) -> None:
+    """Asked to start at eleven after a question about cafés, it planned a day of cafés."""
+    day = day_of(*THREE[:3])
+    told: Any = {**day["outing"], "left_out": []}  # type: ignore[typeddict-item]
+    others = [record("书店", id="amap:E"), record("面馆", id="amap:F")]
+    shown = [{"id": place["id"], "name": place["name"], "number": 0} for place in others]
+    turns: Any = [{"question": "", "places": shown, "cited": [], "zone": ""}]
+    previous = Previous(sources=[], places=[*THREE, *others], outing=told, turns=turns)
+    found = read("十一点开始", previous, **fields)
+    assert found.replans == [f"amap:{letter}" for letter in ids]
+
+
+@pytest.mark.parametrize(
     ("city", "fields", "kept"),
     [("北京", {}, True), (None, {}, True), ("苏州", {}, False), ("北京", {"stops": 2}, False)],
 )

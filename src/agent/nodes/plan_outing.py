@@ -315,7 +315,8 @@ def _is_missed(left: LeftOut, aim: Aim, asked_for: Collection[str]) -> bool:
     That a day has no room for all of a list, of which nobody named this one, needs no word.
     """
     named = asked_for if _is_full(left) else aim.wanted
-    return left["place"] in named and not (_is_full(left) and "stops" in aim.wish)
+    is_of_some = "stops" in aim.wish and "order" not in aim.wish
+    return left["place"] in named and not (_is_full(left) and is_of_some)
 
 
 def _is_full(left: LeftOut) -> bool:

@@ -82,8 +82,8 @@ class PlannedChange(BaseModel):
 class PlannedDay(BaseModel):
     """A day over several places that is to be planned, or the planned one changed."""
 
-    begins: str | None = None
-    back_by: str | None = Field(None, description="half day 14:00, afternoon 18:00, night 22:00")
+    begins: str | None = Field(None, description="HH:MM; a part of the day has both")
+    back_by: str | None = None
     stops: int | None = Field(None, description="named meals apart")
     on_foot: bool = False
     little_walking: bool = False

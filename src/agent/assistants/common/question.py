@@ -252,7 +252,9 @@ def _outing(
     # A first day may be made of places shown before and of what its queries find.
     mixed = [] if planned or not any_query else _added(named, previous)
     again = not any_query or (planned and (changes or is_moved))
-    shown = _shown(previous, changes, stops=stated.get("stops") or 0) if again else []
+    is_timed = _is_timed(stated, written)
+    number = stated.get("stops") or 0
+    shown = _shown(previous, changes, stops=number, is_timed=is_timed) if again else []
     replans = mixed or shown
     base = previous.get("outing") if not set(planned).isdisjoint(replans) else None
     return valid_wish(stated, valid_day(written.day), base, previous["places"]), replans
@@ -261,6 +263,12 @@ def _outing(
 def _is_another_day(written: SearchQueryList, previous: Previous) -> bool:
     """Return whether all that was read is a day, after a planned one: "what about Sunday"."""
     return bool(written.needs_search and valid_day(written.day) and _stops(previous))
+
+
+def _is_timed(stated: Mapping[str, Any], written: SearchQueryList) -> bool:
+    """Return whether a day or hours are all that is said: "start at 11", after cafés, too."""
+    times = valid_day(written.day), stated.get("begins"), stated.get("back_by")
+    return any(times) and not any(stated.get(name) for name in ("order", "stops", "meals"))
 
 
 def _is_moved(written: SearchQueryList, queries: Sequence[Query], previous: Previous) -> bool:
@@ -285,12 +293,17 @@ def _added(changes: Sequence[Mapping[str, Any]], previous: Previous) -> list[str
 
 
 def _shown(
-    previous: Previous, changes: Sequence[Mapping[str, Any]] = (), *, stops: int = 0
+    previous: Previous,
+    changes: Sequence[Mapping[str, Any]] = (),
+    *,
+    stops: int = 0,
+    is_timed: bool = False,
 ) -> list[str]:
     """Return the ids of the places shown before that a day is made of; none where they are too few.
 
     They are those of the last list that its answer named; of the day that was planned last where
-    that is changed, where the list is its own and has `stops` enough, or has none to visit.
+    that is changed, also in its hours alone, where the list is its own and has `stops` enough, or
+    has none to visit.
     """
     listed, planned = listed_last(previous), _planned(previous)
     named = [place for place in listed if place["mentioned"]]
@@ -301,7 +314,7 @@ def _shown(
         ids = _changed_day(previous, changes) or planned
     elif len(added := _added(changes, previous)) >= _LEAST_PLACES:
         ids = added
-    elif planned and (is_own or sum(map(is_stop, listed)) < _LEAST_PLACES):
+    elif planned and (is_own or is_timed or sum(map(is_stop, listed)) < _LEAST_PLACES):
         ids = planned
     return ids if len(ids) >= _LEAST_PLACES else []
 

@@ -167,7 +167,7 @@ class _Planner:
         ends = clock_of(max(minutes_of(ENDS), longest))
         self._ends = minutes_of(self._wish.get("back_by", ends))
         self._budget = self._wish.get("total_cost", math.inf) / self._wish.get("people", 1)
-        self._order = self._wish.get("order", ())
+        self._order, self._number = self._wish.get("order", ()), self._wish.get("stops", 0)
         self._sets_out = self._wish.get("sets_out", False) and not self._near
         self._walks_little = self._wish.get("little_walking", False)
         self.left_out: list[LeftOut] = []
@@ -231,8 +231,8 @@ class _Planner:
             outing["back"] = back
         if lacks := self._lacks(steps):
             outing["lacks"] = lacks
-        if self._order or "stops" in self._wish:
-            outing["asked"] = len(self._words) or self._wish.get("stops", 0)
+        if asked := self._asked(self._words):
+            outing["asked"] = asked
             outing["had"] = sum(map(self._is_counted, steps))
         told = [*self._not_as_named(steps), *self._not_known(steps)]
         if self._share < 1:
@@ -248,9 +248,14 @@ class _Planner:
 
     def _is_counted(self, step: Step) -> bool:
         """Return whether a step is one of the stops that were asked for: named meals are beside."""
-        if step.visit is None or self._words:
+        if step.turn >= 0 or step.visit is None or not self._number:
             return step.turn >= 0
         return not (step.meal and "meals" in self._wish)
+
+    def _asked(self, words: Sequence[str]) -> int:
+        """Return how many stops are wanted: those of the order, or more where a number says so."""
+        meals = sum(bool(meal_named(word)) for word in words)
+        return max(len(words), self._number + meals) if self._number else len(words)
 
     def _lacks(self, steps: Sequence[Step]) -> list[str]:
         """Return what is to be in the day, and no place that was found can be: kinds and meals."""
@@ -302,7 +307,7 @@ class _Planner:
 
     def lacking(self, outing: Outing) -> int:
         """Return how many stops are wanted that found no time."""
-        if asked := len(self._possible) or self._wish.get("stops"):
+        if asked := self._asked(self._possible):
             hungry = sum(word in MEALS for word in outing.get("lacks", ()))
             return asked + hungry - outing["had"]
         lacking = (left for left in outing["left_out"] if left["reason"] in ("time", "hours"))
@@ -432,7 +437,7 @@ class _Planner:
         ids = [place["id"] for place in self.places]
         ends = self._near is not None
         is_frame, closing = self._frame()
-        is_whole = bool(self._order and any(self._turns)) and not is_frame
+        is_whole = bool(self._order and any(self._turns)) and not (is_frame or self._number)
         away = _SETTING_OUT if self._sets_out else 0
         late_meals = {
             window.meal: _MAY_BE[window.meal][1]
@@ -452,7 +457,7 @@ class _Planner:
             back=[timed(self._leg(a, HERE)) if ends else 0 for a in ids],
             begins=self._begins,
             ends=self._ends,
-            most=MOST_VISITS if self._order else self._wish.get("stops", MOST_VISITS),
+            most=self._number or MOST_VISITS,
             budget=self._budget,
             spares_ways=self._walks_little,
             late_meals=late_meals,
