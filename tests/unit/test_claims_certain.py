@@ -4,6 +4,8 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
+
 from agent.assistants.common.judge import Judge, evidence_of
 from agent.evidence.claims.corrected import corrected, with_known_figures
 from agent.evidence.claims.judging import Ruling, Rulings
@@ -47,6 +49,23 @@ def test_a_record_of_another_place_is_not_cited_for_what_is_said_of_this_one(
     [one] = statements(text, MARKED)
     [outcome] = proved([one], {0: Ruling(v=letter, p=named)}, HOURS)
     assert (None if outcome.cite is None else [*outcome.cite]) == cite
+
+
+@pytest.mark.parametrize(
+    ("text", "letter", "named"),
+    [
+        ("想早点回家，就去四川科技馆[^w0-0]。", "s", ["3.1", "2.1"]),
+        ("想早点回家，就去四川科技馆[^w0-0]，那里安静。", "p", ["3.1", "2.1"]),
+        ("想早点回家，就去四川科技馆[^w0-0]。", "o", ["2.1"]),
+    ],
+)
+def test_advice_gets_no_record_that_its_writer_did_not_cite(
+    text: str, letter: str, named: list[str]
+) -> None:
+    """A museum's record stood behind what only a page had said of it."""
+    [one] = statements(text, MARKED)
+    [outcome] = proved([one], {0: Ruling(v=letter, p=named, bad=["那里安静"])}, HOURS)
+    assert outcome.cite is None
 
 
 def test_what_was_not_found_gets_no_source_that_its_writer_did_not_name() -> None:

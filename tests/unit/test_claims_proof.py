@@ -561,4 +561,4 @@ def test_a_judge_is_asked_for_number_verdict_and_passages_in_one_field() -> None
     [ruling] = Rulings.model_validate({"rulings": [{"r": "12b x 3.1 10.2", "bad": "free"}]}).rulings
     assert (ruling.id, ruling.v, ruling.p) == ("12b", "x", ["3.1", "10.2"])
     fields = schema_of(Rulings)["properties"]["rulings"]["items"]["properties"]
-    assert [*fields] == ["r", "bad", "own", "says", "calc", "fix"]
+    assert [*fields] == ["r", "bad", "own", "says", "calc", "fix", "out"]

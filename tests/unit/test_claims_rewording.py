@@ -126,14 +126,15 @@ def test_another_source_stands_behind_the_words_that_a_right_one_does_not_bear(
     [
         ("A opens[^w0-0][^w1-0].", ["1.1", "2.1", "3.1"], None),
         ("A opens[^w0-0].", ["1.1", "2.1", "3.1"], None),
-        ("A opens[^w0-0].", ["1.1", "2.1"], ("w0-0", "w1-0")),
+        ("A opens[^w0-0].", ["1.1", "2.1"], None),
+        ("A opens at 8:00, B at 9:00[^w0-0].", ["1.1", "2.1"], ("w0-0", "w1-0")),
         ("A opens[^w0-0][^w1-0].", ["3.1"], ("w2-0",)),
     ],
 )
 def test_no_more_than_two_marks_stand_behind_a_sentence_by_code(
     text: str, named: list[str], cite: tuple[str, ...] | None
 ) -> None:
-    pages = evidence(w0_0="A opens.", w1_0="B opens.", w2_0="All of them open.")
+    pages = evidence(w0_0="A opens at 8:00.", w1_0="B opens at 9:00.", w2_0="All of them open.")
     assert judge(text, pages, v="s", p=named)[1].cite == cite
 
 
@@ -218,7 +219,7 @@ def test_a_sentence_of_an_item_can_be_left_out_and_an_item_of_several(item: str)
     ("text", "shown"),
     [
         ("安捷90分钟[^w0-0]，迅达40分钟到。", "安捷90分钟[^w0-0]，迅达40分钟到[^w1-0]。"),
-        ("都快[^w0-0]，安捷90分钟到[^w0-0]。", "都快[^w0-0]，安捷90分钟到[^w0-0][^w1-0]。"),
+        ("快[^w0-0]：40分钟，安捷90分钟[^w0-0]。", "快[^w0-0]：40分钟，安捷90分钟[^w0-0][^w1-0]。"),
     ],
 )  # fmt: skip
 def test_a_source_that_code_adds_is_cited_at_the_end(text: str, shown: str) -> None:

@@ -15,10 +15,11 @@ MOST_BEHIND = 2
 def cite_of(
     statement: Statement, passages: Iterable[Passage], evidence: Evidence
 ) -> tuple[str, ...] | None:
-    """Return what a statement is to cite where the judge names passages of other sources.
+    """Return what a statement that is borne out is to cite where its judge names other sources.
 
-    What it cites is kept where that bears a part of it, and where a map's record or a calculation
-    is named for a page that has what is told, or what is worked out.
+    What it cites is kept where that is named, too, or has what is told, or what is worked out of
+    it; to that comes only what has a figure of it that is lacking. What nothing cited bears cites
+    what does.
     """
     named = sources_named(passages, evidence)
     if NOT_FOUND in statement.exact:
@@ -27,24 +28,18 @@ def cite_of(
     if not statement.citations or not named:
         return None
     others = _of_other_places(statement, named, evidence)
-    if set(named) <= set(statement.cited) and not others:
-        return None
-    added = [name for name in named if name not in statement.cited][:MOST_BEHIND]
     keep = tuple(name for name in statement.cited if name not in others)
-    is_borne = not set(named).isdisjoint(keep)
-    if is_borne and len(named) > MOST_BEHIND:
-        # What sums up many is told by each where it stands: any one of them would be a chance.
-        return keep if others else None
-    if not is_borne:
-        own = [name for name in keep if _has_more(name, named, statement, evidence)]
-        if own and not any(_has_more(at, statement.cited, statement, evidence) for at in added):
-            return None
-        keep = tuple(
-            name for name in keep if name in own or _lends(name, statement, added, evidence)
-        )
-    # What nothing cited bears cites one that does.
-    room = max(not is_borne, MOST_BEHIND - len(keep))
-    return (*keep, *added[:room]) if room or others else None
+    added = [name for name in named if name not in statement.cited][:MOST_BEHIND]
+    if not set(named).isdisjoint(keep):
+        # Advice that a page bears is no more so by the record of the place that it names.
+        lacking = [name for name in added if _has_figure(name, keep, statement, evidence)]
+        told = (*keep, *lacking[: max(0, MOST_BEHIND - len(keep))])
+        return told if told != statement.cited else None
+    own = [name for name in keep if _has_more(name, named, statement, evidence)]
+    if own and not any(_has_more(at, statement.cited, statement, evidence) for at in added):
+        return None
+    keep = tuple(name for name in keep if name in own or _lends(name, statement, added, evidence))
+    return (*keep, *added[: max(1, MOST_BEHIND - len(keep))]) if added or others else None
 
 
 def _of_other_places(
@@ -99,6 +94,11 @@ def _has_more(name: str, others: Sequence[str], statement: Statement, evidence: 
     record = evidence.records.get(name)
     if record and record.place and mentioned([record.place], statement.said):
         return True
+    return _has_figure(name, others, statement, evidence)
+
+
+def _has_figure(name: str, others: Sequence[str], statement: Statement, evidence: Evidence) -> bool:
+    """Return whether a source has a figure of a statement that others lack."""
     theirs, given = _figures_of([name], evidence), _figures_of(others, evidence)
     return any(_has(theirs, one) and not _has(given, one) for one in _telling(statement))
 
