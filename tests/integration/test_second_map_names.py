@@ -101,6 +101,47 @@ async def test_a_square_goes_before_the_stop_that_is_called_after_it() -> None:
     assert route["ends"][1]["wgs84"]["lat"] == 52.53
 
 
+@pytest.mark.parametrize("half", [0.0, 0.0007])
+@pytest.mark.parametrize("intent", ["nearby", "area"])
+async def test_around_a_square_or_a_quarter_s_point_the_radius_is_searched(
+    half: float, intent: str
+) -> None:
+    """Within the box of Senaatintori there is no museum, and a point's box holds nothing."""
+    at = {"lat": 52.5205, "lon": 13.4051}
+    box = [at["lon"] - half, at["lat"] - half, at["lon"] + half, at["lat"] + half]
+    square = {"type": "relation", "id": 96, **at, "box": box,
+              "tags": {"place": "square", "name": "Marktplatz"}}  # fmt: skip
+    task = {"intent": intent, "place": "Marktplatz", "city": "Seestadt", "keywords": ["cafe"]}
+    async with osm_world([*own_elements(), square]) as world:
+        result = await world.result(task)
+    assert result.gaps == []
+    assert "Café Morgenrot" in {place["name"] for place in result.places}
+    assert {place["distance_from"] for place in result.places} == {"Marktplatz"}
+
+
+async def test_a_quarter_is_searched_whole_and_around_it_where_so_wide_a_circle_is_asked_for(
+    world: World,
+) -> None:
+    task = {"intent": "area", "place": "Mühlenviertel", "keywords": ["pharmacy", "cafe"]}
+    within = await world.result(task)
+    around = await world.result({**task, "intent": "nearby", "radius_m": 2000})
+    assert [place["name"] for place in within.places] == ["Mühlen-Apotheke"]
+    assert len(around.places) > 1
+    assert all(place["distance_m"] is not None for place in around.places)
+
+
+async def test_a_place_that_has_the_asked_name_beside_its_own_is_no_other() -> None:
+    """"Helsingin keskusta" was told as taken to be City center, which it is."""
+    tags = {"place": "neighbourhood", "name": "Keskusta", "name:en": "City center",
+            "alt_name:fi": "Seestadtin keskusta"}  # fmt: skip
+    middle = {"type": "node", "id": 96, "lat": 52.5205, "lon": 13.4051, "tags": tags}
+    task = {"intent": "nearby", "place": tags["alt_name:fi"], "city": "Seestadt"}
+    async with osm_world([*own_elements(), middle]) as world:
+        result = await world.result({**task, "keywords": ["cafe"]})
+    assert result.gaps == []
+    assert result.places
+
+
 async def test_what_else_bears_a_station_s_name_is_no_place_of_a_search_for_cafes() -> None:
     stand = {
         "type": "node", "id": 96, "lat": 52.5211, "lon": 13.4062,

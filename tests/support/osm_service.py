@@ -81,7 +81,7 @@ class OsmService(Standin, Service):
         codes = request.query.get("countrycodes", "").split(",")
         hits = []
         for element in self.elements:
-            names = [v.casefold() for k, v in element["tags"].items() if k.startswith("name")]
+            names = [v.casefold() for k, v in element["tags"].items() if "name" in k]
             home = self._city_of(element)
             towns = [v.casefold() for k, v in home["tags"].items() if k.startswith("name")]
             known = any(name == own or (len(name) > 4 and name in own) for own in names)
@@ -188,7 +188,7 @@ class OsmService(Standin, Service):
             "category": key, "type": tags[key], "name": tags.get("name", ""),
             "display_name": f"{tags.get('name', '')}, {city['tags']['name']}",
             "address": {k: v for k, v in address.items() if v},
-            "namedetails": {k: v for k, v in tags.items() if k.startswith("name")},
+            "namedetails": {k: v for k, v in tags.items() if "name" in k},
             "extratags": tags, "boundingbox": [str(s) for s in (south, north, west, east)],
             "importance": element.get("importance"),
         }  # fmt: skip

@@ -10,14 +10,14 @@ from typing import Any
 from agent.core.errors import ProviderRefused
 from agent.core.outside import finite, objects, whole_or_none
 from agent.core.strings import parted_brackets, without_accents
-from agent.evidence.geo import location_in, metres_apart, parse_lnglat
+from agent.evidence.geo import distance_m, location_in, metres_apart, parse_lnglat
 from agent.evidence.language import fold
 from agent.evidence.ordering import judged
 from agent.evidence.types import Location, MapTask, Place
 from agent.mcp.new_records import NamedStop
 from agent.mcp.osm.records import OsmReader, OsmWays, location_of, name_of, spoken_name
 from agent.mcp.osm.tools import MODES, PROVIDER
-from agent.mcp.prefetch import ITSELF_M, Prefetch, is_middle, one_line_of
+from agent.mcp.prefetch import DEFAULT_RADIUS_M, ITSELF_M, Prefetch, is_middle, one_line_of
 from agent.mcp.records import NOT_FOUND, BranchCalls, MapHit, MapRecords, lnglat, text_or_none
 from agent.texts import say
 
@@ -59,15 +59,21 @@ class OsmPrefetch(Prefetch):
 
     async def _nearby(self) -> None:
         middle = await self._middle(_RADIUS_M[1])
-        await self._search(OsmSpot(*middle, {}) if middle else await self._centre())
+        spot = OsmSpot(*middle, {}) if middle else await self._centre()
+        await self._search(spot, self._task.get("radius_m") or DEFAULT_RADIUS_M)
 
     async def _stop(self, name: str | None) -> NamedStop:
         end = await self._end_at(name or "", None)
         return end.name, end.location
 
-    async def _search(self, spot: OsmSpot) -> None:
-        """Search within a city or a district, else around the spot."""
-        if _is_wide(spot.row):
+    async def _search(self, spot: OsmSpot, circle_m: int) -> None:
+        """Search within a city or a district that is wider than a circle of so many metres.
+
+        Around all else: within the box of a square, or of a quarter's point, there is nothing.
+        """
+        if _reach_m(spot.row) > circle_m:
+            # Who looks around its middle next is told how far it is from there.
+            self._result.names.setdefault(spot.text, spot.name)
             return await self._within(spot)
         self._records.set_centre(spot.name, spot.location, text_or_none(spot.row.get("district")))
         [rows] = await self._near_or_wider(_RADIUS_M, lambda: self._searched(spot))
@@ -83,7 +89,7 @@ class OsmPrefetch(Prefetch):
         return [rows]
 
     async def _area(self) -> None:
-        await self._search(await self._located(self._place or self._city, self._city))
+        await self._search(await self._located(self._place or self._city, self._city), ITSELF_M)
 
     async def _within(self, spot: OsmSpot) -> None:
         if spot.row.get("tag") in _TOO_WIDE:
@@ -367,10 +373,14 @@ def _kinds_of(row: Mapping[str, Any]) -> list[str]:
     return [str(kind) for kind in row.get("kinds") or []]
 
 
-def _is_wide(row: Mapping[str, Any]) -> bool:
-    """Return whether a place is a city or a district, around whose middle nobody is."""
+def _reach_m(row: Mapping[str, Any]) -> float:
+    """Return the metres from the middle of a city, a district or a square to its corner."""
     sides = [finite(side) for side in str(row.get("bbox") or "").split(",")]
-    return bool(row.get("is_area")) and len(sides) == 4 and None not in sides
+    box = [side for side in sides if side is not None]
+    if not row.get("is_area") or len(box) != 4:
+        return 0.0
+    west, south, east, north = box
+    return distance_m((west, south), (east, north)) / 2
 
 
 def _is_own(place: Place, city: str | None) -> bool:
