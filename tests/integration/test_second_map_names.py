@@ -131,7 +131,7 @@ async def test_a_quarter_is_searched_whole_and_around_it_where_so_wide_a_circle_
 
 
 async def test_a_place_that_has_the_asked_name_beside_its_own_is_no_other() -> None:
-    """"Helsingin keskusta" was told as taken to be City center, which it is."""
+    """ "Helsingin keskusta" was told as taken to be City center, which it is."""
     tags = {"place": "neighbourhood", "name": "Keskusta", "name:en": "City center",
             "alt_name:fi": "Seestadtin keskusta"}  # fmt: skip
     middle = {"type": "node", "id": 96, "lat": 52.5205, "lon": 13.4051, "tags": tags}
