@@ -151,10 +151,12 @@ class Place(TypedDict):
     """Further ones of its record, by which a text may call it: in the local script, in Chinese."""
     name_pinyin: NotRequired[str]
     """How a Chinese name sounds, where the turn is in English and there is no English name."""
+    name_hant: NotRequired[str]
+    """Its Chinese name in traditional characters, in an answer that has these."""
     category_en: NotRequired[str]
     open_time_en: NotRequired[str]
     hours: NotRequired[str]
-    """The same as the reader reads it, in an answer that is neither Chinese nor English."""
+    """The same as the reader reads it, in an answer not in English or simplified Chinese."""
     district_en: NotRequired[str]
     """The category and the hours in the reader's language where it is not Chinese, the district in
     English."""

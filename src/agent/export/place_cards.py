@@ -21,7 +21,7 @@ from agent.evidence.records import (
 )
 from agent.evidence.types import Place
 from agent.export.finished import FinishedAnswer, metres, numbered_sources, rating
-from agent.texts import Language
+from agent.texts import Language, is_chinese
 
 T = TypeVar("T")
 _CITED, _SIGN = "\x01", "\x02"
@@ -96,12 +96,18 @@ def _says(words: str) -> bool:
 def name_in(text: str, place: Place) -> Span | None:
     """Return where a bullet names its place at the front: after a time, or next to nothing."""
     found = list[Span]()
-    for name in (place["name"], without_branch(place["name"]), place.get("name_en")):
+    for name in (*_local_names(place), place.get("name_en")):
         at = text.find(name) if name else -1
         is_timed = at <= _MOST_TIME and not any(sign.isalpha() for sign in text[: max(at, 0)])
         if name and at >= 0 and (at <= _MOST_BEFORE or is_timed):
             found.append((at, at + len(name)))
     return min(found, key=lambda span: span[0], default=None)
+
+
+def _local_names(place: Place) -> Iterator[str]:
+    """Yield what a place is called in Chinese, or on the spot: without its branch, too."""
+    for name in filter(None, (place["name"], place.get("name_hant"))):
+        yield from (name, without_branch(name))
 
 
 def _is_told(clause: str, place: Place) -> bool:
@@ -141,9 +147,10 @@ def _plain(hours: str) -> str:
 
 def is_name(words: str, place: Place) -> bool:
     """Tell whether words are a place's name and nothing else."""
-    base = without_branch(place["name"])
-    names = (place["name"], place.get("name_en", ""), place.get("name_pinyin", ""))
-    rest = words.replace(place["name"], "", 1).replace(base, "", 1)
+    local, rest = [*_local_names(place)], words
+    names = (*local, place.get("name_en", ""), place.get("name_pinyin", ""))
+    for name in local:
+        rest = rest.replace(name, "", 1)
     rest = re.sub(r"[(（][^)）]*[)）]", "", rest)
     known = set(_LETTERS.findall(" ".join(names).lower()))
     return bool(words.strip()) and known.issuperset(_LETTERS.findall(rest.lower()))
@@ -187,7 +194,7 @@ def card_of(
         number=place.get("number") or 0,
         cited=cited,
         name=name,
-        local=place["name"] if name != place["name"] else "",
+        local=place["name"] if name != place["name"] and not is_chinese(language) else "",
         url=place["url"],
         facts=tuple(filter(None, facts)),
         demands=tuple(verdict_texts(place, language)),

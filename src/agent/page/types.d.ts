@@ -107,6 +107,7 @@ interface Place extends Located {
   category: string | null;
   name_en?: string;
   name_pinyin?: string;
+  name_hant?: string;
   category_en?: string;
   open_time_en?: string;
   /** The same in the language of an answer that is neither Chinese nor English. */

@@ -49,7 +49,15 @@ from agent.evidence.types import (
 )
 from agent.evidence.zones import CHINA, day_there, zone_named
 from agent.state import Turn, reader_language
-from agent.texts import OF_ANSWERS, Language, in_every_language, is_chinese, reads_han, say
+from agent.texts import (
+    OF_ANSWERS,
+    Language,
+    in_every_language,
+    in_script,
+    is_chinese,
+    reads_han,
+    say,
+)
 
 _NO_KINDS = set[PlaceKind | None]()
 _BESIDE: frozenset[PlaceKind | None] = frozenset({"parking", "station"})
@@ -72,7 +80,7 @@ async def places_as_shown(
     routes: Sequence[Route] = (),
     ruled_out: Mapping[str, str] | None = None,
 ) -> list[Place]:
-    """Return the places as the message carries them: in English pinyin, too.
+    """Return the places as the message carries them: with names that their reader can read.
 
     The `known` have the English names of what these are far from. What one of the `routes` leads
     to is named where the text cites that. One that the text has `ruled_out`, by its name there,
@@ -84,14 +92,22 @@ async def places_as_shown(
     ways = [route for route in routes if route["source"] in cited]
     marked = _with_mentions(places, used, text, first, on_way=chosen_places(places, ways))
     in_order = with_pin_numbers(marked, written)
-    if not in_order or is_chinese(language):
+    if not in_order or language == "zh":
         return in_order
+    if language == "zh-Hant":
+        return [Place(**{**place, **_traditional(place)}) for place in in_order]
     sounded = in_order
     if not reads_han(language):
         sounded = await asyncio.to_thread(with_pinyin, in_order, known)
     if language not in OF_ANSWERS:
         return sounded
     return [Place(**{**p, "hours": h}) if (h := hours_text(p, language)) else p for p in sounded]
+
+
+def _traditional(place: Place) -> dict[str, str]:
+    """Return a record's name and hours in traditional characters."""
+    name, hours = in_script(place["name"], "zh-Hant"), hours_text(place, "zh-Hant")
+    return {"name_hant": name, **({"hours": hours} if hours else {})}
 
 
 def sources_as_shown(

@@ -55,10 +55,10 @@ export function placeCard(
  * @param {Place} place @param {Spoken} spoken
  */
 function names(place, spoken) {
-  const name = readableName(place, spoken);
-  const lang = name !== place.name && !place.name_en ? "zh-Latn" : undefined;
+  const name = readableName(place, spoken), isOther = name !== place.name && !isChinese(spoken);
+  const lang = isOther && !place.name_en ? "zh-Latn" : undefined;
   return [el("span", { class: "place-name", ...(lang && { lang }) }, name),
-    name !== place.name && el("span", { class: "place-local small muted" }, place.name)];
+    isOther && el("span", { class: "place-local small muted" }, place.name)];
 }
 
 /** Tells what of the wishes it meets; the panel says by what. @param {Place} place */

@@ -130,10 +130,11 @@ function owners(records, language) {
 
 /**
  * Names a place, or where a way leads, as its reader can say it.
- * @param {{name: string, name_en?: string, name_pinyin?: string}} place @param {Spoken} spoken
+ * @param {{name: string, name_en?: string, name_pinyin?: string, name_hant?: string}} place
+ * @param {Spoken} spoken
  */
-export function readableName({ name, name_en: english, name_pinyin: sound }, spoken) {
-  return (!isChinese(spoken) && (english || sound)) || name;
+export function readableName({ name, name_en: english, name_pinyin: sound, name_hant: traditional }, spoken) {
+  return (!isChinese(spoken) && (english || sound)) || traditional || name;
 }
 
 /**

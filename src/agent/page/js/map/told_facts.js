@@ -93,9 +93,8 @@ const plain = (hours) => hours.replace(/[–~]/gu, "-").replaceAll(" ", "");
  * Returns where a bullet names its place at the front: after a time, or next to nothing; null elsewhere.
  * @param {string} text @param {Place} place @returns {[number, number]|null}
  */
-export function nameIn(text, { name, name_en: english }) {
-  const base = name.replace(/[(（].*/u, "");
-  const found = [name, base, english].flatMap((each) => {
+export function nameIn(text, place) {
+  const found = [...localNames(place), place.name_en].flatMap((each) => {
     const at = each ? text.indexOf(each) : -1;
     const isFront = at <= MOST_BEFORE || (at <= MOST_TIME && !/\p{L}/u.test(text.slice(0, at)));
     /** @type {[number, number][]} */
@@ -106,10 +105,16 @@ export function nameIn(text, { name, name_en: english }) {
 }
 
 /** Tells whether words are a place's name and nothing else. @param {string} words @param {Place} place */
-export function isName(words, { name, name_en: english = "", name_pinyin: sound = "" }) {
-  const base = name.replace(/[(（].*/u, "");
-  const known = new Set(`${name} ${english} ${sound}`.toLowerCase().match(/[\p{L}\d]+/gu) ?? []);
-  const rest = words.replace(name, "").replace(base, "").replace(/[(（][^)）]*[)）]/gu, "");
+export function isName(words, place) {
+  const local = localNames(place), { name_en: english = "", name_pinyin: sound = "" } = place;
+  const known = new Set(`${local.join(" ")} ${english} ${sound}`.toLowerCase().match(/[\p{L}\d]+/gu) ?? []);
+  const rest = local.reduce((left, name) => left.replace(name, ""), words).replace(/[(（][^)）]*[)）]/gu, "");
   const left = rest.toLowerCase().match(/[\p{L}\d]+/gu) ?? [];
   return words.trim() !== "" && left.every((word) => known.has(word));
+}
+
+/** Returns what a place is called in Chinese, or on the spot: without its branch, too. @param {Place} place */
+function localNames({ name, name_hant: traditional }) {
+  return [name, traditional].filter((each) => each != null)
+    .flatMap((each) => [each, each.replace(/[(（].*/u, "")]);
 }
