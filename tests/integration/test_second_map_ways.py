@@ -9,7 +9,7 @@ from agent.evidence.geo import distance_text, metres_apart
 from agent.evidence.maps import valid_map_task
 from agent.evidence.records import way_text
 from agent.evidence.types import MapTask
-from agent.mcp.records import MapOptions, lnglat
+from agent.mcp.records import MapOptions, MapResult, lnglat
 from agent.texts import say
 from tests.integration.test_second_map_server import STATION, World, world_fixture
 from tests.support.map_fixtures import meter, script_fixture
@@ -104,6 +104,22 @@ async def test_a_model_s_way_over_a_place_and_the_direct_one_are_two(world: Worl
     for more in ({}, {"via": "13.403,52.521"}):
         await world.call(result, "osm_route", mode="walking", **ends, **more)
     assert [route["url"].count("loc=") for route in result.routes] == [0, 3]
+
+
+async def test_a_model_s_way_has_the_names_of_its_ends_however_their_positions_are_written(
+    world: World,
+) -> None:
+    """徒歩 24.9414566,60.1713198 → … stood in the answer's sources: the geocoder has 7 digits."""
+    result = MapResult(intent="route", provider="osm")
+    for query in (f"{STATION}, Seestadt", "Uferpark"):
+        await world.call(result, "osm_geocode", query=query)
+    start, end = result.names
+    ends = {"origin": f"{start}4", "destination": end.replace(",", "0, ").rstrip("0")}
+    reply = await world.call(result, "osm_route", mode="walking", **ends)
+    [route] = result.routes
+    assert (route["origin"], route["destination"]) == (STATION, "Uferpark")
+    assert f"{STATION} → Uferpark" in str(reply.content)
+    assert result.sources[0]["title"].endswith(f"{STATION} → Uferpark")
 
 
 async def test_what_a_map_cannot_tell_of_a_place_is_left_to_the_writer_who_sees_what_is_known(

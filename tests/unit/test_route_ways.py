@@ -214,6 +214,10 @@ def test_another_phrase_is_said_to_be_the_map_s_own(said: str) -> None:
     assert step_text(said, "en") == f"{said} (the map's own words)"
 
 
+def test_a_step_in_its_reader_s_own_characters_is_no_other_s() -> None:
+    assert step_text("出発", "ja") == "出発"
+
+
 def test_an_english_answer_s_walk_is_english_for_every_client() -> None:
     amap = reader("en", intent="route")
     amap.add_route("maps_direction_walking", WALK, mode="walking",

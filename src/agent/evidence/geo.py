@@ -3,6 +3,7 @@
 GCJ-02 is the offset system of maps in mainland China, 30 to 700 m away from WGS-84.
 """
 
+from collections.abc import Mapping
 from math import asin, cos, hypot, isfinite, pi, radians, sin, sqrt
 from typing import Any
 
@@ -10,6 +11,9 @@ from agent.core.outside import finite
 from agent.core.patterns import Linear
 from agent.evidence.types import Crs, Location, Point
 from agent.texts import Language, say
+
+_BESIDE_M = 100
+"""As far as a position is rounded by a model."""
 
 
 def location_in(crs: Crs, point: Point) -> Location:
@@ -105,6 +109,30 @@ def parse_lnglat(text: str) -> tuple[float, float] | None:
     if not (isfinite(lng) and isfinite(lat)) or abs(lng) > 180 or abs(lat) > 90:
         return None
     return lng, lat
+
+
+def exact_position(position: str) -> str:
+    """Return "lng,lat" with six decimals, however it is written; other texts without blanks."""
+    plain = position.replace(" ", "")
+    try:
+        lng, lat = map(float, plain.split(","))
+    except ValueError:
+        return plain
+    return f"{lng:.6f},{lat:.6f}"
+
+
+def name_at(position: str, names: Mapping[str, str]) -> str | None:
+    """Return the name of a position among those of exact ones.
+
+    Of a position that a model has rounded it is that of the known one right beside it.
+    """
+    if name := names.get(exact_position(position)):
+        return name
+    if (point := parse_lnglat(position)) is None:
+        return None
+    positions = ((at, name) for text, name in names.items() if (at := parse_lnglat(text)))
+    near = min(((distance_m(point, at), name) for at, name in positions), default=None)
+    return near[1] if near and near[0] <= _BESIDE_M else None
 
 
 def _is_swapped(first: float, second: float) -> bool:

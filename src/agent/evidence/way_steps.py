@@ -11,7 +11,7 @@ from agent.core.strings import has_han
 from agent.evidence.geo import distance_text, duration_text
 from agent.evidence.said import BETWEEN_STOPS, stop_names
 from agent.evidence.types import Route, RouteStep
-from agent.texts import Language, in_script, is_chinese, say
+from agent.texts import Language, in_script, is_chinese, reads_han, say
 
 _WORDS: dict[str, Any] = json.loads(
     files(__package__).joinpath("record_words.json").read_text(encoding="utf-8")
@@ -44,6 +44,9 @@ def step_text(instruction: str, language: Language) -> str:
         return words
     if english := in_english(words):
         return english
+    if reads_han(language):
+        # Some maps are answered in the reader's own language.
+        return words[:_LONGEST]
     return say("records.maps_words", language, text=words[:_LONGEST])
 
 

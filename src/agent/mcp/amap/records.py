@@ -10,7 +10,7 @@ from agent.core.outside import finite, objects, whole_or_none
 from agent.core.patterns import PIECE
 from agent.core.strings import without_open_bracket
 from agent.evidence.agreement import told_closed
-from agent.evidence.geo import distance_m, parse_lnglat
+from agent.evidence.geo import exact_position, name_at, parse_lnglat
 from agent.evidence.records import ride_text
 from agent.evidence.types import (
     Crs,
@@ -289,19 +289,8 @@ _TOOL_MODES: dict[str, TravelMode] = {tool: mode for mode, tool in ROUTE_TOOLS.i
 _DISTANCE_MODES: dict[str, RouteMode] = {"0": "straight", "1": "driving", "3": "walking"}
 
 
-def _exact(position: str) -> str:
-    """Return "lng,lat" with six decimals, however it is written; other texts without blanks."""
-    plain = position.replace(" ", "")
-    try:
-        lng, lat = map(float, plain.split(","))
-    except ValueError:
-        return plain
-    return f"{lng:.6f},{lat:.6f}"
-
-
 _ASKED_FOR_WAYS = ("route", "distance", None)
 """Intents whose measurements are a result; elsewhere only the model reads them."""
-_BESIDE_M = 100
 MOST_PLACES = 20
 MOST_STEPS = 12
 _DROPPED = frozenset({"photos", "typecode", "polyline", "suggestion", "via_stops"})
@@ -314,7 +303,7 @@ class AmapReader:
     def __init__(self, records: MapRecords) -> None:
         self.records = records
         result, self._language = records.result, records.options.language
-        self._names = {_exact(position): name for position, name in result.names.items()}
+        self._names = {exact_position(position): name for position, name in result.names.items()}
         self._names |= {lnglat(place["location"]): place["name"] for place in result.places}
         if result.centre and result.centre_name:
             self._names[lnglat(result.centre)] = result.centre_name
@@ -364,20 +353,11 @@ class AmapReader:
 
     def _remember(self, position: str, name: str) -> None:
         if name:
-            self._names[_exact(position)] = name
+            self._names[exact_position(position)] = name
 
     def _name_of(self, position: str) -> str | None:
-        """Return the name that is known for one position, which the records must have brought.
-
-        Of a position that a model has rounded it is that of the known one right beside it.
-        """
-        if name := self._names.get(_exact(position)):
-            return name
-        if (point := parse_lnglat(position)) is None:
-            return None
-        positions = ((at, name) for text, name in self._names.items() if (at := parse_lnglat(text)))
-        near = min(((distance_m(point, at), name) for at, name in positions), default=None)
-        return near[1] if near and near[0] <= _BESIDE_M else None
+        """Return the name that is known for one position, which the records must have brought."""
+        return name_at(position, self._names)
 
     def add_place(self, detail: dict[str, Any], keywords: Sequence[str] = ()) -> Place | None:
         """Enter a looked-up place; return None where it has no position, is too far or closed."""

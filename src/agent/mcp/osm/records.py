@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from agent.core.errors import BudgetExceeded, ProviderError
 from agent.core.outside import finite, objects, whole_or_none
 from agent.core.strings import has_han
-from agent.evidence.geo import location_at, parse_lnglat
+from agent.evidence.geo import location_at, name_at
 from agent.evidence.hours import osm_hours
 from agent.evidence.hours_told import days_in_words, hours_words
 from agent.evidence.language import fold, in_simplified
@@ -164,7 +164,7 @@ class OsmReader:
         language, result = self._language, self.records.result
         if tool == "osm_weather":
             position = str(arguments.get("location"))
-            weather = self.add_weather(reply, self._names().get(position, position))
+            weather = self.add_weather(reply, name_at(position, self._names()) or position)
             return marked_weather_lines(weather, language) if weather else []
         if tool == "osm_route" and result.intent in ("route", "distance", None):
             between = [part.strip() for part in str(arguments.get("via") or "").split("|")]
@@ -172,15 +172,14 @@ class OsmReader:
             ends = [start, *filter(None, between), end]
             names = self._names()
             route = self.add_route(
-                reply, arguments.get("mode"), ends, [names.get(end, end) for end in ends]
+                reply, arguments.get("mode"), ends, [name_at(end, names) or end for end in ends]
             )
             return [route_line(route, language)] if route else []
         rows = objects(reply.get("places"))
         if tool == "osm_geocode":
             self._note_located(rows, str(arguments.get("query")))
-        if tool == "osm_nearby" and (point := parse_lnglat(str(arguments.get("location")))):
-            position = lnglat(Location(lng=point[0], lat=point[1], crs="WGS-84"))
-            self.records.measure_from(position, self._names().get(position), "WGS-84")
+        if tool == "osm_nearby" and (position := str(arguments.get("location"))):
+            self.records.measure_from(position, name_at(position, self._names()), "WGS-84")
         if tool == "osm_geocode" and result.intent in ("nearby", "area", *WAYS):
             # Where a station is, one asks for the sake of cafés or of a way: it is no place of it.
             return []
@@ -197,7 +196,7 @@ class OsmReader:
         for at, row in enumerate(rows):
             if (location := location_of(row)) and (identity := text_or_none(row.get("id"))):
                 result.located[identity] = lnglat(location)
-                name = spoken_name(row, self._language) if at else query
+                name = spoken_name(row, self._language) if at else query.partition(",")[0].strip()
                 result.names.setdefault(lnglat(location), name)
 
     def add_place(self, row: Mapping[str, Any], keywords: Sequence[str] = ()) -> Place | None:
