@@ -414,7 +414,7 @@ def test_a_limit_on_walks_is_kept_between_the_stops_and_leaves_no_place_out():
     legs = [stop["leg"] for stop in outing["stops"] if "leg" in stop]
     assert sorted(leg["mode"] for leg in legs) == ["transit", "walking"]
     assert all(leg["distance_m"] <= 500 for leg in legs if leg["mode"] == "walking")
-    assert say("outing.walks_within", "zh", limit=500) in outing_section(outing, "zh")
+    assert say("outing.walks_within", "zh", limit="500 米") in outing_section(outing, "zh")
 
 
 def test_a_measured_walk_beyond_the_limit_is_ridden_however_short_the_line_is():
@@ -422,6 +422,22 @@ def test_a_measured_walk_beyond_the_limit_is_ridden_however_short_the_line_is():
     legs = {("amap:1", "amap:2"): walk, ("amap:2", "amap:1"): walk}
     outing = planned(MUSEUM, PARK, legs=legs, max_walk_m=500)
     assert [s["leg"]["mode"] for s in outing["stops"] if "leg" in s] == ["transit"]
+
+
+def test_a_limit_in_minutes_is_held_against_the_minutes_of_each_walk():
+    walk = Leg(mode="walking", distance_m=900, duration_s=700, estimated=False)
+    legs = {("amap:1", "amap:2"): walk, ("amap:2", "amap:1"): walk}
+    modes = {
+        minutes: [
+            stop["leg"]["mode"]
+            for stop in planned(MUSEUM, PARK, legs=legs, max_walk_min=minutes)["stops"]
+            if "leg" in stop
+        ]
+        for minutes in (11, 12)
+    }
+    assert modes == {11: ["transit"], 12: ["walking"]}
+    told = outing_section(planned(MUSEUM, PARK, legs=legs, max_walk_min=12), "zh")
+    assert say("outing.walks_within", "zh", limit="12 分钟") in told
 
 
 def test_a_ride_names_its_lines_or_says_that_they_are_not_known():

@@ -24,7 +24,7 @@ from agent.evidence.kinds import (
 )
 from agent.evidence.mentions import without_branch
 from agent.evidence.names import origin_text, own_distance
-from agent.evidence.places import is_area
+from agent.evidence.nearness import beyond, near_verdict, walk_verdict
 from agent.evidence.queries import clean_text
 from agent.evidence.records import cost_words, kind_text, with_weekday
 from agent.evidence.seasons import is_in_season, season_words
@@ -38,9 +38,9 @@ from agent.evidence.types import (
     Suits,
 )
 from agent.evidence.zones import CHINA, zone_named
-from agent.texts import Language, in_script, say
+from agent.texts import Language, say
 
-_MAX_COST, _MAX_METRES = 1e6, 50_000
+_MAX_COST, _MAX_METRES, _MAX_WALK_MIN = 1e6, 50_000, 600
 _MOST_PEOPLE, _BEST_RATING = 500, 5
 _HOURS, _MINUTES = 24, 60
 _SUITS = get_args(Suits)
@@ -73,7 +73,9 @@ def valid_constraints(candidate: Mapping[str, Any]) -> Constraints:
         valid["not_on"] = days
     if metres := _number(candidate.get("max_distance_m"), _MAX_METRES):
         valid["max_distance_m"] = int(metres)
-    if metres := _number(candidate.get("max_walk_m"), _MAX_METRES):
+    if minutes := _number(candidate.get("max_walk_min"), _MAX_WALK_MIN):
+        valid["max_walk_min"] = int(minutes)
+    elif metres := _number(candidate.get("max_walk_m"), _MAX_METRES):
         valid["max_walk_m"] = int(metres)
     if suits := [each for each in _SUITS if each in as_list(candidate.get("suits"))]:
         valid["suits"] = suits
@@ -167,7 +169,9 @@ _FITS: dict[Suits, tuple[str, str]] = {
 }
 
 
-_OF_ALL = frozenset({"open_at", "open_until", "open_on", "not_on", "max_distance_m", "max_walk_m"})
+_OF_ALL = frozenset({
+    "open_at", "open_until", "open_on", "not_on", "max_distance_m", "max_walk_m", "max_walk_min",
+})  # fmt: skip
 """Demands that hold for whatever is shown."""
 
 
@@ -202,8 +206,8 @@ def check(place: Place, constraints: Constraints, language: Language) -> list[Pl
         *_costs(place, constraints, language),
         _rating(place, constraints.get("min_rating"), language),
         _open(place, constraints, language),
-        _near(place, constraints.get("max_distance_m"), language),
-        _walk(place, constraints.get("max_walk_m"), language),
+        near_verdict(place, constraints.get("max_distance_m"), language),
+        walk_verdict(place, constraints, language),
         *(_suits(place, suits, language) for suits in constraints.get("suits", [])),
         _is_of_kind(place, constraints.get("kind"), language),
         *(_other(place, words, language) for words in constraints.get("other", [])),
@@ -292,7 +296,7 @@ def _costs(place: Place, constraints: Constraints, language: Language) -> Iterat
             "people": str(people),
             "sum": f"{paid:g}",
         }
-        values |= _beyond(paid if demand == "total_cost" else (cost or 0), bound, language)
+        values |= beyond(paid if demand == "total_cost" else (cost or 0), bound, language)
         verdict = _verdict(demand, outcome, "cost", language, **values)
         if demand == "total_cost" and outcome != "unknown" and cost and not is_each:
             verdict["text"] = say(f"constraints.max_cost.{outcome}", language, **values)
@@ -308,54 +312,6 @@ def _rating(place: Place, least: float | None, language: Language) -> PlaceVerdi
     )
     values = {"rating": f"{rating or 0:g}", "limit": f"{least:g}"}
     return _verdict("min_rating", outcome, "rating", language, **values)
-
-
-def _walk(place: Place, limit: int | None, language: Language) -> PlaceVerdict | None:
-    """A way on foot is never shorter than the straight line, and often much longer."""
-    if limit is None:
-        return None
-    if (walk := place.get("walk_m")) is not None:
-        met: DemandOutcome = "satisfied" if walk <= limit else "violated"
-        key = "constraints.max_walk_m.satisfied" if walk <= limit else "constraints.walked_further"
-        beyond = _beyond(walk, limit, language)
-        text = say(key, language, metres=str(walk), limit=str(limit), **beyond)
-        return PlaceVerdict(constraint="max_walk_m", verdict=met, field="walk_m", text=text)
-    if (within := _within_area(place, "max_walk_m", limit, language)) is not None:
-        return within
-    metres = place["distance_m"]
-    outcome: DemandOutcome = "violated" if metres is not None and metres > limit else "unknown"
-    values = {"metres": str(metres or 0), "limit": str(limit)}
-    return _verdict("max_walk_m", outcome, "distance_m", language, **values)
-
-
-_AREA_REACHES_M = 1500
-"""From the map's point of a lake or a park to its edge, at most."""
-
-
-def _within_area(
-    place: Place, constraint: str, limit: int, language: Language
-) -> PlaceVerdict | None:
-    """Return that a distance to an area says too little; None where it does say enough."""
-    metres, origin = place["distance_m"], place["distance_from"] or ""
-    if metres is None or metres > limit + _AREA_REACHES_M or not is_area(origin):
-        return None
-    origin = in_script(origin, language)
-    text = say(f"constraints.{constraint}.of_area", language, origin=origin, limit=str(limit))
-    return PlaceVerdict(constraint=constraint, verdict="unknown", field="distance_m", text=text)
-
-
-def _near(place: Place, limit: int | None, language: Language) -> PlaceVerdict | None:
-    if limit is None:
-        return None
-    metres = place["distance_m"]
-    outcome: DemandOutcome = (
-        "unknown" if metres is None else "satisfied" if metres <= limit else "violated"
-    )
-    if outcome == "violated" and (within := _within_area(place, "max_distance_m", limit, language)):
-        return within
-    values = {"metres": str(metres or 0), "limit": str(limit)}
-    values |= _beyond(metres or 0, limit, language)
-    return _verdict("max_distance_m", outcome, "distance_m", language, **values)
 
 
 def _open(place: Place, constraints: Constraints, language: Language) -> PlaceVerdict | None:
@@ -547,16 +503,6 @@ def _is_of_kind(place: Place, kind: PlaceKind | None, language: Language) -> Pla
 
 _CLOSE_M, _AT_ITS_SPOT_M = 500, 100
 """As far as one walks to a station; from a place's point on the map to what is in its building."""
-_JUST_OVER = 1.1
-"""Times a limit, up to which what is beyond it is only just so."""
-
-
-def _beyond(value: float, limit: float, language: Language) -> dict[str, str]:
-    """Return the word for how a value lies beyond a limit: somebody may well take 510 m for 500."""
-    key = "just_beyond" if value <= limit * _JUST_OVER else "beyond"
-    return {"beyond": say(f"constraints.{key}", language)}
-
-
 _IN_BRACKETS = re.compile(r" ?[(（]([^()（）]*)[)）]$")
 """What stands in brackets at the end of a record's kind: its cuisines and access."""
 

@@ -98,6 +98,8 @@ class Constraints(TypedDict, total=False):
     """In a straight line."""
     max_walk_m: int
     """On foot: a straight line can only say that it is too far."""
+    max_walk_min: int
+    """The same in minutes; a limit is in one of the two."""
     suits: list[Suits]
     kind: PlaceKind
     """What the place is to be."""
@@ -322,6 +324,8 @@ class OutingWish(TypedDict, total=False):
     """What each stop is to be, in turn: kinds of places, names, meals. There are no others."""
     max_walk_m: int
     """From one stop to the next; what is further is ridden."""
+    max_walk_min: int
+    """The same in minutes."""
     on_foot: bool
     """All ways, however long, unless a limit on walks is named."""
     little_walking: bool

@@ -26,6 +26,7 @@ from agent.evidence.constraints import with_own
 from agent.evidence.geo import distance_text, metres_apart
 from agent.evidence.intent import asks_walks
 from agent.evidence.maps import WAYS
+from agent.evidence.nearness import walk_limit_m
 from agent.evidence.ordering import fitting, judged
 from agent.evidence.places import is_area
 from agent.evidence.records import place_lines, route_lines, weather_lines
@@ -273,7 +274,7 @@ class _Branch:
             await self._measure_detours(map_result, *map_result.between)
             return
         demands, centre = self.options.constraints, map_result.centre
-        limit = demands.get("max_walk_m")
+        limit = walk_limit_m(demands)
         if limit is None and (self.asks_walks or demands.get("sort_by") == "walk"):
             limit = _FAR_ON_FOOT_M
         if limit is None or centre is None or is_area(map_result.centre_name or ""):

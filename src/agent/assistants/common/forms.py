@@ -53,7 +53,8 @@ class PlannedConstraints(BaseModel):
     open_on: list[int] = Field(default_factory=list, description="1 Monday")
     not_on: list[int] = Field(default_factory=list)
     max_distance_m: int | None = None
-    max_walk_m: int | None = Field(None, description="70 a minute")
+    max_walk_m: int | None = None
+    max_walk_min: int | None = None
     suits: list[Suits] = Field(default_factory=list)
     kind: PlaceKind | None = None
     without: list[str] = Field(default_factory=list, description="names ruled out")

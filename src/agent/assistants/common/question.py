@@ -180,10 +180,12 @@ def turn_of(turn: Turn, asked: Asked, configuration: Configuration) -> Turn:
     if asked.outing is not None:
         # A limit on walks holds from stop to stop, not from where places were searched around.
         demands = Constraints(**asked_demands)
-        longest = demands.pop("max_walk_m", None)
+        longest, minutes = demands.pop("max_walk_m", None), demands.pop("max_walk_min", None)
         wish = OutingWish(**asked.outing)
         if longest:
             wish["max_walk_m"] = longest
+        if minutes:
+            wish["max_walk_min"] = minutes
         if total := demands.get("total_cost"):
             wish.pop("people", None)
             wish["total_cost"] = total

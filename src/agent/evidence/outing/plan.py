@@ -469,14 +469,17 @@ class _Planner:
         """Return the measured way; one that is too long to walk only where it is not ridden."""
         longest = self._wish.get("max_walk_m", math.inf)
         walkable = math.inf if self._wish.get("on_foot") else WALKABLE_S
+        minutes = self._wish.get("max_walk_min")
+        walkable = minutes * 60 if minutes else walkable
         ends = self._points[start], self._points[end]
         estimated = estimated_leg(*ends, longest, walkable)
         measured = self._legs.get((start, end))
         if measured is None:
             return estimated
-        if measured["mode"] == "walking" and measured["distance_m"] > longest:
+        is_walk = measured["mode"] == "walking"
+        too_long = is_walk and measured["duration_s"] > walkable
+        if is_walk and (measured["distance_m"] > longest or (minutes and too_long)):
             return estimated_leg(*ends, 0)
-        too_long = measured["mode"] == "walking" and measured["duration_s"] > walkable
         return estimated if too_long and estimated["mode"] == "transit" else measured
 
     def _stops(self, steps: Sequence[Step]) -> list[Stop]:

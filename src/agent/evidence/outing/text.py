@@ -6,6 +6,7 @@ from datetime import date
 from agent.evidence.citations import inert
 from agent.evidence.geo import distance_text, duration_text
 from agent.evidence.hours import clock_of, minutes_of
+from agent.evidence.nearness import walk_limit_text
 from agent.evidence.outing.plan import ENDS, timed
 from agent.evidence.types import LeftOut, Leg, Outing, Stop
 from agent.texts import Language, in_script, say, table
@@ -116,7 +117,8 @@ def outing_remarks(outing: Outing, language: Language) -> str:
     remarks += [*_told(outing, language), *_prices(outing, language)]
     if any(leg["estimated"] for leg in legs):
         remarks.append(say("outing.legs_estimated", language))
-    if limit := outing["wish"].get("max_walk_m"):
+    wish = outing["wish"]
+    if limit := walk_limit_text(wish.get("max_walk_m"), wish.get("max_walk_min"), language):
         remarks.append(say("outing.walks_within", language, limit=limit))
     unknown = [stop["name"] for stop in outing["stops"] if stop.get("hours_unknown")]
     remarks += _of_names("hours_not_known", unknown, language)
