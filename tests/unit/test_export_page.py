@@ -183,7 +183,7 @@ def test_markdown_cannot_act(written: str) -> None:
 
 
 def test_headings_of_the_answer_begin_below_those_of_the_page() -> None:
-    assert answer_html("# A\n\n###### B", {}) == "<h3>A</h3>\n<h6>B</h6>\n"
+    assert answer_html("# A\n\n###### B", {}) == "<h2>A</h2>\n<h6>B</h6>\n"
 
 
 @by_examples

@@ -22,7 +22,7 @@ from agent.export.finished import (
     statement_line,
     subtitle,
 )
-from agent.export.markdown import answer_html, answer_text, link_html, photo_html, ticks_html
+from agent.export.markdown import answer_html, file_text, link_html, photo_html, ticks_html
 from agent.export.place_cards import PlaceCards, card_of
 from agent.export.svg_map import draw_map, drawn_pins, numbered_places, stops_of
 from agent.texts import Language, is_chinese, say
@@ -112,7 +112,7 @@ def _answer(answer: FinishedAnswer, cards: PlaceCards) -> str:
         for source in answer.sources
         if (number := source.get("number")) is not None
     }
-    html = answer_html(answer_text(answer), titles, cards, answer)
+    html = answer_html(file_text(answer), titles, cards, answer)
     return f'<section class="answer">{html}</section>'
 
 

@@ -34,8 +34,8 @@ from agent.export.place_cards import CARD, Card, PlaceCards
 from agent.texts import Language, say
 
 LINK_REL = "noopener nofollow ugc"
-_TOP_LEVEL = 3
-"""Headings of the answer begin below those of the page."""
+_TOP_LEVEL = 2
+"""Headings of the answer begin below the one title of a file."""
 
 
 def answer_text(answer: FinishedAnswer) -> str:
@@ -51,6 +51,26 @@ def answer_text(answer: FinishedAnswer) -> str:
         if token.type == "inline" and token.map:
             block = slice(*token.map)
             lines[block] = _cited_once("\n".join(lines[block])).split("\n")
+    return "\n".join(lines)
+
+
+def file_text(answer: FinishedAnswer) -> str:
+    """Return the same below a file's title: a report's own title is no second one."""
+    text = answer_text(answer)
+    heads = [token for token in answer_parser().parse(text) if token.type == "heading_open"]
+    lower = _TOP_LEVEL - min((int(head.tag[1]) for head in heads), default=_TOP_LEVEL)
+    if not lower:
+        return text
+    lines = text.split("\n")
+    for head in heads:
+        begin, end = head.map or (0, 0)
+        signs = "#" * max(1, min(6, int(head.tag[1]) + lower))
+        if head.markup.startswith("#"):
+            lines[begin] = lines[begin].replace(head.markup, signs, 1)
+        elif not head.level:
+            # An underlined heading has but two levels.
+            words = " ".join(line.strip() for line in lines[begin : end - 1])
+            lines[begin:end] = [f"{signs} {words}", *[""] * (end - begin - 1)]
     return "\n".join(lines)
 
 
@@ -89,7 +109,7 @@ def answer_html(
     for token in tokens:
         breathe()
         if token.type in ("heading_open", "heading_close"):
-            token.tag = f"h{min(6, int(token.tag[1]) + _TOP_LEVEL - 1)}"
+            token.tag = f"h{max(_TOP_LEVEL, int(token.tag[1]))}"
         # The language of code would be an attribute, and nothing of a text is one.
         token.info = ""
         _mark_links(token.children or [], titles)
@@ -212,9 +232,9 @@ _ACTIVE_INSIDE = str.maketrans({sign: f"\\{sign}" for sign in r"\`*_[]<"})
 
 
 def markdown_document(answer: FinishedAnswer) -> str:
-    """Return the question, and the answer as `answer_markdown` has it."""
+    """Return the question as the title, and the answer as `answer_markdown` has it."""
     head = [f"# {escape_markdown(answer.question)}", subtitle(answer)]
-    return "\n\n".join([*head, answer_markdown(answer)]) + "\n"
+    return "\n\n".join([*head, _answer_markdown(answer, file_text(answer))]) + "\n"
 
 
 def answer_markdown(answer: FinishedAnswer) -> str:
@@ -222,8 +242,12 @@ def answer_markdown(answer: FinishedAnswer) -> str:
 
     A place is told once: on its line in the text, else in the table.
     """
+    return _answer_markdown(answer, answer_text(answer))
+
+
+def _answer_markdown(answer: FinishedAnswer, text: str) -> str:
     language, cards = answer.language, PlaceCards(answer)
-    parts = [_with_card_lines(answer_text(answer), cards)]
+    parts = [_with_card_lines(text, cards)]
     if line := statement_line(answer):
         parts.append(f"*{escape_markdown(line)}*")
     if answer.notice:

@@ -42,7 +42,7 @@ from agent.export.finished import (
     statement_line,
     subtitle,
 )
-from agent.export.markdown import answer_parser, answer_text, cell_text, is_note, place_table
+from agent.export.markdown import answer_parser, cell_text, file_text, is_note, place_table
 from agent.export.outing import STOPS, PhoneCode, mark_stops, outing_of, stop_pins
 from agent.export.pdf_map import code_drawing, map_drawing
 from agent.export.pdf_text import (
@@ -97,7 +97,7 @@ def pdf_document(answer: FinishedAnswer) -> bytes:
     parts = [
         *page.lines(title, size=_SIZES[1], after=4, bold=True),
         *page.lines(subtitle(answer), size=_SMALL, colour=_GREY),
-        *page.markdown(answer_text(answer), answer, cards),
+        *page.markdown(file_text(answer), answer, cards),
         *page.lines(statement_line(answer), size=_SMALL, colour=_GREY),
         *page.lines(answer.notice, size=_SMALL, colour=_GREY),
         *_checked(answer, page),

@@ -42,7 +42,7 @@ from agent.export.finished import (
     statement_line,
     subtitle,
 )
-from agent.export.markdown import answer_parser, answer_text, cell_text, is_note
+from agent.export.markdown import answer_parser, cell_text, file_text, is_note
 from agent.export.outing import STOPS, PhoneCode, mark_stops
 from agent.export.place_cards import CARD, Card, PlaceCards
 from agent.export.svg_map import Pin, drawn_pins, stops_of
@@ -80,7 +80,7 @@ def word_document(answer: FinishedAnswer) -> bytes:
     language = answer.language
     writer.line(" ".join(answer.question.split()), style="Title")
     writer.line(subtitle(answer), style="Caption")
-    writer.markdown(answer_text(answer))
+    writer.markdown(file_text(answer))
     writer.line(statement_line(answer), style="Caption")
     writer.line(answer.notice, style="Caption")
     if checked := checked_sentences(answer):
@@ -214,7 +214,8 @@ class _Writer:
         breathe()
         match node.type:
             case "heading":
-                self._paragraph(node, f"Heading {min(int(node.tag[1]), 4)}")
+                # Below the title, which is none of Word's headings.
+                self._paragraph(node, f"Heading {max(1, min(int(node.tag[1]) - 1, 4))}")
             case "paragraph":
                 self._paragraph(node, "Caption" if is_note(node) else "Normal")
             case "bullet_list" | "ordered_list":
