@@ -397,6 +397,8 @@ interface AnswerLinks {
   threadId: () => string | null;
   onPlace: ChoosePlace;
   onAnew: (turn: Turn) => void;
+  /** Asks it again in its place. */
+  onOnceMore: (turn: Turn) => void;
   since: () => string | null;
   isFirst: (turnId: string) => boolean;
 }

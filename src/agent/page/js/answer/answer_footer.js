@@ -120,13 +120,13 @@ export function usageView() {
  * @param {Pick<Config, "pdf"|"sharing">} config
  * @returns {View}
  */
-export function toolbarView({ threadId, isFirst, onAnew }, config) {
+export function toolbarView({ threadId, isFirst, onAnew, onOnceMore }, config) {
   const files = el("div", { class: "choices" });
   const status = el("span", { class: "small muted", role: "status" });
   const label = el("span", {}, icon("export"), el("span", { class: "wide" }, say("exports")));
   const exports = disclosure({ label, panel: files, name: say("as") });
   const link = () => new URL(threadPath(threadId() ?? ""), location.href).href;
-  const anew = tool("again", say("anew"), () => { if (turn) onAnew(turn); });
+  const anew = tool("again", "", () => { if (turn) (isFirst(turn.id) ? onAnew : onOnceMore)(turn); });
   const node = el("div", {
     class: "toolbar", role: "group", "aria-label": say("take"), dataset: { part: "exports" }, hidden: true,
   },
@@ -141,8 +141,10 @@ export function toolbarView({ threadId, isFirst, onAnew }, config) {
     if (!answer) return;
     const { id, messageId } = its;
     [text, turn] = [answer.text, its];
-    // A later question stands on what was said before it.
-    anew.hidden = !isFirst(id);
+    // A later question stands on what was said before it: it is answered once more in its place.
+    const isLater = !isFirst(id);
+    anew.title = anew.ariaLabel = say(isLater ? "once_more" : "anew");
+    anew.classList.toggle("of-last", isLater);
     fill(files, ...fileLinks(answer, threadId() ?? "", messageId, config),
       el("button", { class: "button quiet", type: "button", onclick: () => print() }, say("print")));
   });

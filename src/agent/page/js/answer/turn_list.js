@@ -42,8 +42,7 @@ class TurnView {
   #seen = "";
   #question = el("h2", { class: "question", dir: "auto", tabindex: "-1" });
   #end = el("div", { class: "turn-end" });
-  /** The style shows it at the last question only. */
-  #edit = el("button", { class: "button quiet edit-question", type: "button", title: say("edit"),
+  #edit = el("button", { class: "button quiet of-last", type: "button", title: say("edit"),
     "aria-label": say("edit"), hidden: true, onclick: () => this.edit() }, icon("rename"));
   #head;
   #places;
@@ -56,7 +55,9 @@ class TurnView {
     const { threadId, onPlace, onReview, onAsk, onAnew, since, isFirst } = options;
     /** @type {ChoosePlace} */
     const choose = (placeId, why) => { if (this.#turn) onPlace(this.#turn.id, placeId, why); };
-    const links = { threadId, onPlace: choose, onAnew, since, isFirst };
+    /** @param {Turn} turn */
+    const onOnceMore = (turn) => options.onReplace(turn, turn.question, turn.assistant);
+    const links = { threadId, onPlace: choose, onAnew, onOnceMore, since, isFirst };
     const [toolbar, answer] = [toolbarView(links, config), new AnswerView(config, links)];
     this.#places = new PlacesView(config, answer.node, { onSelect: choose });
     const outline = outlineView(answer.node);
