@@ -85,6 +85,10 @@ describe("a plan", () => {
     const { lines } = plan.draftFor(WRITTEN, null);
     assert.match(plan.estimateWords({ ...WRITTEN, estimate }, lines.slice(1)), /searches 2, .*; free of charge$/);
     assert.equal(plan.estimateWords(WRITTEN, lines), "");
+    for (const [low, high, words] of [[1, 20, "about 1 minute"], [61, 119, "about 2 minutes"], [30, 400, "1 to 7 minutes"]]) {
+      const timed = { ...WRITTEN, estimate: { ...estimate, seconds: { low, high } } };
+      assert.match(plan.estimateWords(timed, lines.slice(1)), new RegExp(`; ${words}$`));
+    }
   });
 
   it("is found as it was left when the run asks about it again", () => {

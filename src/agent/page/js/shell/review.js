@@ -196,7 +196,7 @@ export function estimateWords({ estimate, shares }, lines) {
   const cost = !estimate.cost_usd ? "unknown" : high > LEAST_USD ? "cost" : "free";
   const [least, most] = /** @type {const} */ (["low", "high"])
     .map((end) => Math.max(1, Math.ceil(total((one) => one.seconds?.[end] ?? 0) / 60)));
-  const time = most === 1 ? "minute" : least === most ? "minutes_about" : "minutes";
+  const time = least === most ? "minutes_about" : "minutes";
   const parts = [sayOf(cost, { low: low.toFixed(2), high: high.toFixed(2) }),
     ...(estimate.seconds ? [sayOf(time, { low: String(least), high: String(most) })] : [])];
   return sayOf("estimate", {
