@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import hashlib
 import logging
-import re
 import secrets
 import threading
 import time
@@ -35,11 +34,18 @@ _SCOPE = "tanlu"
 _TIMEOUT = 10.0
 """Seconds for one export, its retries included; and for what is left at the end."""
 _METRIC_SECONDS = 60
-_TRACE_ID = re.compile(r"[0-9a-f]{32}")
 _DURATION_BUCKETS = [0.01 * 2**n for n in range(14)]
 _TOKEN_BUCKETS = [4**n for n in range(14)]
 _PROVIDERS = {"google": "gcp.gemini", "openai": "openai"}
 _EXPORTERS = "opentelemetry.exporter.otlp"
+
+
+_HEXADECIMAL = frozenset("0123456789abcdef")
+_TRACE_LENGTH = 32
+
+
+def _is_trace_id(text: str) -> bool:
+    return len(text) == _TRACE_LENGTH and _HEXADECIMAL.issuperset(text)
 
 
 class _NextIds:
@@ -164,7 +170,7 @@ class Tracing:
             self._measure(call, attributes)
         if (step := STEP.get()) is None:
             return
-        if not step.turn_id and _TRACE_ID.fullmatch(call.turn_id):
+        if not step.turn_id and _is_trace_id(call.turn_id):
             step.turn_id = call.turn_id
         began = time.time() - call.seconds
         self._span(
@@ -218,7 +224,7 @@ class Tracing:
         """Make a span that ends now; `began` in seconds since 1970, ids as hexadecimal text."""
         from opentelemetry.trace import SpanKind, Status, StatusCode
 
-        if not _TRACE_ID.fullmatch(trace):
+        if not _is_trace_id(trace):
             return
         self._ids.chosen.trace, self._ids.chosen.span = int(trace, 16), int(span, 16)
         made = self._tracer.start_span(

@@ -9,7 +9,7 @@ from datetime import date, datetime
 from operator import itemgetter
 from typing import Any, cast, get_args
 
-from agent.core.strings import letters_of, split_at, without_accents
+from agent.core.strings import letters_of, parted_brackets, split_at, without_accents
 from agent.evidence.feasts import is_public_holiday, open_on_feast
 from agent.evidence.geo import distance_text
 from agent.evidence.hours import DAY_MINUTES, EVERY_DAY, Hours, Opening, hours_of
@@ -503,15 +503,14 @@ def _is_of_kind(place: Place, kind: PlaceKind | None, language: Language) -> Pla
 
 _CLOSE_M, _AT_ITS_SPOT_M = 500, 100
 """As far as one walks to a station; from a place's point on the map to what is in its building."""
-_IN_BRACKETS = re.compile(r" ?[(（]([^()（）]*)[)）]$")
-"""What stands in brackets at the end of a record's kind: its cuisines and access."""
 
 
 def _verdict(
     constraint: str, outcome: DemandOutcome, field: str, language: Language, **values: str
 ) -> PlaceVerdict:
     if "value" in values:
-        joint = say("punctuation.comma", language)
-        values["value"] = _IN_BRACKETS.sub(lambda inner: joint + inner[1], values["value"])
+        # In brackets stand the cuisines of a record's kind, and its access.
+        told = filter(None, parted_brackets(values["value"]))
+        values["value"] = say("punctuation.comma", language).join(told)
     text = say(f"constraints.{constraint}.{outcome}", language, **values)
     return PlaceVerdict(constraint=constraint, verdict=outcome, field=field, text=text)

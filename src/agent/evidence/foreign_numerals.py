@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 
+from agent.core.strings import split_at
+
 _TEENS = {
     "de": "null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn "
     "fünfzehn sechzehn siebzehn achtzehn neunzehn",
@@ -86,7 +88,7 @@ _PARTS = {
     "menos cuarto": -15, "Viertel": 15,
 }  # fmt: skip
 FOREIGN_STARTS = frozenset(
-    re.split(r"[ -]", word)[0] for words in _OF_WORD.values() for word in words
+    split_at(word, " -")[0] for words in _OF_WORD.values() for word in words
 ) | {"halb", "Viertel", "las", "la"}
 """The first words of what is read here."""
 _DAY, _HOUR = 24, 60

@@ -382,14 +382,13 @@ _INEXACT = ("sunrise", "sunset", "dawn", "dusk")
 
 
 OSM_DAYS = ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su")
-_NO_BLANK = re.compile(rf"(?<=\b(?:{'|'.join(OSM_DAYS)}|PH))(?=\d)")
-"""Between a day and its hours: Fr11:00."""
-_NEXT_DAYS = re.compile(rf"(\d[:.]\d\d) (?=(?:{'|'.join(OSM_DAYS)}|PH)\b)")
-"""Where days stand behind a time somebody forgot the semicolon."""
-_LISTED_DAYS = re.compile(
-    rf"(?<=\b(?:{'|'.join(OSM_DAYS)}|PH)), +(?=(?:{'|'.join(OSM_DAYS)}|PH)\b)"
+_OSM_DAY = rf"\b(?:{'|'.join(OSM_DAYS)}|PH)"
+_SLIP = re.compile(
+    rf"(?<={_OSM_DAY})(?:(?=\d)|, +(?={_OSM_DAY}\b))|(?<=\d[:.]\d\d) (?={_OSM_DAY}\b)"
 )
-"""Between days with hours in common: a blank would make a rule of the first, open all day."""
+"""Fr11:00 lacks a blank; a time before days, a semicolon; days in a list have no blanks: one would
+make a rule of the first, open all day."""
+_MENDED = {"": " ", " ": "; "}
 
 
 def osm_rules(text: str) -> str:
@@ -397,8 +396,8 @@ def osm_rules(text: str) -> str:
 
     What stands behind || is for whoever makes an appointment.
     """
-    whole = _NO_BLANK.sub(" ", text[:_LONGEST].split("||")[0])
-    return _LISTED_DAYS.sub(",", _NEXT_DAYS.sub(r"\1; ", whole))
+    whole = text[:_LONGEST].split("||")[0]
+    return _SLIP.sub(lambda slip: _MENDED.get(slip[0], ","), whole)
 
 
 @lru_cache(_KEPT)

@@ -4,6 +4,7 @@ import html
 import re
 import unicodedata
 from functools import lru_cache
+from string import digits, whitespace
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 _COLON, _SLASH, _W = ":：﹕︓", "/／", "wWｗＷ"
@@ -39,7 +40,6 @@ _URL_HEAD = re.compile(
 )
 _URL_REST = re.compile(rf"(?:[{_URL_CHARS}]++|\([{_URL_CHARS}]*+\))*+")
 _URL_OPEN_IP = re.compile(r"[a-z]{3,5}://\[[0-9a-f:.]{0,45}", re.IGNORECASE | re.ASCII)
-_NO_DATA = re.compile(r"data:(?![a-z]++/)", re.IGNORECASE | re.ASCII)
 _URL_OPEN_PAREN = re.compile(rf"\([{_URL_CHARS}]*+")
 _URL_TAIL = ".,;:!?_~"
 _SPELLINGS = ("://", "www.", "//")
@@ -55,7 +55,7 @@ _SPELLS = re.compile(
     rf"|(?<![A-Za-z0-9])[{_W}]{{1,3}}[{_W}.．&\\]|(?<![A-Za-z0-9])[{_W}]{{3}}[.．]\S"
     r"|&#?\w{0,31}[\w#;]|&#?\w{1,31};\S)\Z"
 )
-_STRUCTURE = re.compile(r"[\s>*+\-\d.)]*")
+_STRUCTURE = f"{whitespace}{digits}>*+-.)"
 _UNSAFE_IN_URL = frozenset(" ()<>[]\"'`\\|{}^")
 
 
@@ -175,7 +175,8 @@ def scan_url(text: str, at: int, final: bool) -> str | None:
     if end_seen >= len(text) and end_seen < limit and not final:
         return None
     end = begin + len(text[begin:end].rstrip(_URL_TAIL))
-    if _NO_DATA.match(text, at, end):
+    scheme, _, kind = text[at:end].partition(":")
+    if scheme.lower() == "data" and not ("/" in kind and kind.partition("/")[0].isalpha()):
         return ""
     if end == begin and not _may_be_host(text[begin : begin + 1]):
         return ""
@@ -279,8 +280,7 @@ class LineHead:
         if newline:
             self._open, self._bracket = True, False
         if self._open:
-            end = _STRUCTURE.match(line)
-            first = line[end.end() :] if end else line
+            first = line.lstrip(_STRUCTURE)
             self._open, self._bracket = not first, first.startswith("[")
 
     def would_join(self, last: str, first: str) -> bool:

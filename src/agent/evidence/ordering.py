@@ -6,7 +6,7 @@ from typing import get_args
 
 from agent.evidence.constraints import check, is_beside
 from agent.evidence.demand_words import unknown_to_all, unknown_where_asked
-from agent.evidence.kinds import KINDS, OF_NO_KIND, DemandOutcome, is_named
+from agent.evidence.kinds import KINDS, OF_NO_KIND, DemandOutcome, has_words, is_named
 from agent.evidence.records import city_told, place_lines
 from agent.evidence.types import Constraints, Place, SortKey
 from agent.texts import Language, in_script, say
@@ -152,7 +152,7 @@ def _is_stray(place: Place) -> bool:
     category, keywords = place["category"] or "", place["keywords"]
     is_none = not any(is_named(kind, category) for kind in KINDS)
     # By English words a table of Chinese ones cannot tell what a search was for.
-    wanted = any(each.isascii() or OF_NO_KIND.search(each) for each in keywords)
+    wanted = any(each.isascii() or has_words(OF_NO_KIND, each) for each in keywords)
     return is_other and is_none and bool(keywords) and not wanted
 
 

@@ -27,10 +27,11 @@ _OPERATOR = re.compile(
 _QUOTES = str.maketrans(dict.fromkeys("“”„‟«»＂「」『』", '"'))
 _RAISED = re.compile("[²³¹⁰ⁱ⁴-⁹]+")
 _EDGES = " \t.,;:!?。，；：！？、…"
-_ASKING = re.compile(
-    r"^(?:please\s+|what(?:['’]s| is| are) the\s+|请问|请帮我|帮我查一下|查一下)+"
-    r"|(?:是多少|是什么|是谁|有哪些|吗|呢)+$"
+_ASKING_BEFORE = (
+    *("请问", "请帮我", "帮我", "查一下"),
+    *("please ", "what is the ", "what's the ", "what are the "),
 )
+_ASKING_BEHIND = ("呢", "吗", "是多少", "是什么", "是谁", "有哪些")
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f"
     "\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb"
@@ -64,7 +65,11 @@ def same_search(a: str, b: str, *, operators: bool = True) -> bool:
 def _key(text: str, operators: bool) -> tuple[str, ...]:
     """Return all that must agree: the words in order, one year apart, and the operators."""
     plain = normalised_query(text, operators=operators)
-    asked = _ASKING.sub(" ", _OPERATOR.sub(" ", plain).strip())
+    asked = _OPERATOR.sub(" ", plain.replace("’", "'")).strip()
+    for words_before in _ASKING_BEFORE:
+        asked = asked.removeprefix(words_before)
+    for words_behind in _ASKING_BEHIND:
+        asked = asked.removesuffix(words_behind)
     said = [word.strip(_EDGES + "《》") for word in _WORD.findall(asked.replace("的", " "))]
     kept = [word for word in said if word and word not in _LITTLE]
     numbers = [at for at, word in enumerate(kept) if any(map(str.isdigit, word))]

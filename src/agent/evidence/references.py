@@ -21,9 +21,8 @@ _TOLD_TITLE = 50
 """Enough of a title to tell what a page is, and no more than a prompt should spend on it."""
 _MARKDOWN = str.maketrans({sign: f"\\{sign}" for sign in r"\[]`*_<>|~"})
 LINK_TARGET = re.compile(r"\]\(([^()\s]+)\)")
-_OWN_HEADINGS = "|".join(map(re.escape, [*in_every_language("answer.sources"), "**來源**"]))
-_LIST_BEGINS = re.compile(rf"\n\n(?:{_OWN_HEADINGS})\n\n(?=1\. )")
-_DOMAIN = re.compile(r"(?:[\w-]{1,63}\.){1,8}[a-z][a-z0-9-]{1,30}", re.IGNORECASE)
+_OWN_HEADINGS = (*in_every_language("answer.sources"), "**來源**")
+_MOST_LABELS, _LONGEST_LABEL = 9, 63
 _AFTER_TITLE = " \n·"
 _REDIRECTING = "vertexaisearch.cloud.google.com"
 
@@ -84,13 +83,21 @@ def without_heads(text: str, heads: Iterable[str]) -> str:
 
 def strip_references(answer: str) -> str:
     """Return an answer without the list of sources at its end."""
-    lists = list(_LIST_BEGINS.finditer(answer))
-    return answer[: lists[-1].start()].rstrip() if lists else answer
+    at = max(answer.rfind(f"\n\n{heading}\n\n1. ") for heading in _OWN_HEADINGS)
+    return answer[:at].rstrip() if at >= 0 else answer
 
 
 def is_domain(title: str) -> bool:
     """Return True for a title that only names a site, as Google's do."""
-    return bool(_DOMAIN.fullmatch(title))
+    labels = title.split(".")
+    if not 1 < len(labels) <= _MOST_LABELS or not all(map(_is_label, labels)):
+        return False
+    return len(labels[-1]) > 1 and labels[-1].isascii() and labels[-1][0].isalpha()
+
+
+def _is_label(part: str) -> bool:
+    plain = part.replace("-", "").replace("_", "")
+    return len(part) <= _LONGEST_LABEL and plain.isalnum()
 
 
 def site_of(source: Source) -> str:

@@ -108,17 +108,22 @@ CITY = re.compile(
 _SIGHTS = _GAZETTEER["landmarks"]
 LANDMARK = any_word([*_SIGHTS["zh"], *_SIGHTS["en"]], ending="s?")
 ELSEWHERE = frozenset(_GAZETTEER["elsewhere"])
-_NAMED_AFTER = re.compile(
-    "[东西南北中]?(?:路|大?街|大道)|菜|烤鸭|小面|拉面|火锅|小吃|米粉|生煎|包子|风味|料理|话|人(?!民|文)"
-    r"|\s+(?:Road|Rd|Street|duck|noodles|cuisine|food|style)\b",
-    re.IGNORECASE,
+_ROADS = ("路", "街", "大街", "大道")
+_NAMED_AFTER = (
+    *(f"{side}{road}" for side in ("", *"东西南北中") for road in _ROADS),
+    *("菜", "烤鸭", "小面", "拉面", "火锅", "小吃", "米粉", "生煎", "包子"),
+    *("风味", "料理", "话", "人"),
+    *(" road", " rd", " street", " duck", " noodles", " cuisine", " food", " style"),
 )
-_BEFORE_OPEN = re.compile(
-    r"(?:从|由|自|离|距|近)\s*$|\b(?:from|near|around|outside|leaving|beyond)\s+$", re.IGNORECASE
+_NOT_AFTER = ("人民", "人文")
+_BEFORE_OPEN = (
+    *("从", "由", "自", "离", "距", "近"),
+    *(" from", " near", " around", " outside", " leaving", " beyond"),
 )
-_OPEN = re.compile(
-    r"市?\s*(?:周边|周围|附近|出发|以外|之外|郊外|到|至|去|飞|开车|自驾)|\s+(?:to|and beyond)\b",
-    re.IGNORECASE,
+_OPEN = (
+    *("周边", "周围", "附近", "出发", "以外", "之外", "郊外"),
+    *("到", "至", "去", "飞", "开车", "自驾"),
+    *("to ", "and beyond "),
 )
 
 
@@ -157,7 +162,7 @@ def cities_in(text: str) -> list[str]:
             city_in_chinese(match[0]) or match[0]
             for match in CITY.finditer(text)
             if not any(a <= match.start() < b for a, b in sights)
-            and not _NAMED_AFTER.match(text, match.end())
+            and not _is_named_after(text[match.end() :])
         )
     )
 
@@ -169,9 +174,16 @@ def limiting_cities(text: str) -> list[str]:
     """
     text = piece(text)
     for match in CITY.finditer(text):
-        if _BEFORE_OPEN.search(text[: match.start()]) or _OPEN.match(text, match.end()):
+        before, behind = f" {text[: match.start()]}".rstrip().casefold(), text[match.end() :]
+        rest = f"{behind.removeprefix('市').lstrip().casefold()} "
+        if before.endswith(_BEFORE_OPEN) or rest.startswith(_OPEN):
             return []
     return cities_in(text)
+
+
+def _is_named_after(behind: str) -> bool:
+    """Return whether a city's name is a part of another one's, of a road's or a dish's."""
+    return behind.casefold().startswith(_NAMED_AFTER) and not behind.startswith(_NOT_AFTER)
 
 
 def landmark_in(text: str) -> str | None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from agent.core.patterns import Linear
-from agent.core.strings import code_fence, is_table_rule, is_unspaced
+from agent.core.strings import code_fence, is_table_rule, is_unspaced, word_set
 from agent.knowledge.split import SIZE, Block
 
 MAX_HEADING = 200
@@ -21,12 +21,13 @@ _CHAPTER = re.compile(r"第[一二三四五六七八九十百\d]{1,4}([章篇部
 _CHINESE_NUMBERED = re.compile(
     r"(?:([一二三四五六七八九十]{1,3})、|[（(][一二三四五六七八九十]{1,3}[）)])\S.{0,40}"
 )
-_NAMED = re.compile(
-    r"(abstract|introduction|background|(?:materials and )?methods?|results?(?: and discussion)?"
-    r"|discussion|conclusions?|references|acknowledge?ments?|appendix|summary"
-    r"|摘\s*要|引\s*言|前\s*言|概\s*述|背\s*景|结\s*论|总\s*结|参考文献|致\s*谢|附\s*录)[:：]?",
-    re.IGNORECASE,
+_NAMED = word_set(
+    "abstract introduction background method methods materialsandmethods result results"
+    " resultsanddiscussion discussion conclusion conclusions references acknowledgement"
+    " acknowledgements acknowledgment acknowledgments appendix summary"
+    " 摘要 引言 前言 概述 背景 结论 总结 参考文献 致谢 附录"
 )
+"""Headings, without blanks."""
 _WORD = re.compile("[A-Za-z\u00c0-\u024f]{4}|[\u3400-\u9fff]{2}")
 _ENDS = ".,;:!?。，；：！？、"
 _LONGEST_LINE = 80
@@ -161,13 +162,14 @@ def _is_listed(levels: Sequence[int], at: int) -> bool:
 
 def heading_level(line: str) -> int:
     """Return the level of a heading by its form, `2.1 Methods`, `第三章 …`; 0 for other lines."""
-    if not 1 < len(line) <= _LONGEST_LINE or (line[-1] in _ENDS and not _NAMED.fullmatch(line)):
+    is_named = "".join(line.split()).rstrip(":：").casefold() in _NAMED
+    if not 1 < len(line) <= _LONGEST_LINE or (line[-1] in _ENDS and not is_named):
         return 0
     if match := _CHAPTER.fullmatch(line):
         return 2 if match[1] in "节条" else 1
     if match := _CHINESE_NUMBERED.fullmatch(line):
         return 1 if match[1] else 2
-    if _NAMED.fullmatch(line):
+    if is_named:
         return 1
     if (match := _NUMBERED.fullmatch(line)) and _is_wording(match[2]):
         return match[1].count(".") + 1

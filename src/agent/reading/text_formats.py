@@ -9,7 +9,6 @@ from itertools import chain, groupby
 from typing import Any
 
 from agent.core.outside import parse_json
-from agent.core.patterns import Linear
 from agent.reading.encoding import page_text
 from agent.reading.extractors import whole_html
 from agent.reading.parts import MAX_CELLS, CannotRead, FilePart, table_parts
@@ -237,10 +236,8 @@ def read_subtitles(text: str) -> Iterator[FilePart]:
     yield FilePart("\n".join(lines) or text, lines=True)
 
 
-_ORG = Linear(r"(\*{1,8})[ \t]+(?:(?:TODO|DONE)[ \t]+)?(\S.*)")
-_TEX = Linear(r"\s*\\(part|chapter|(?:sub){0,2}section)\*?(?:\[[^\]]*\])?\{([^}]*)\}.*")
 _TEX_LEVELS = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4}
-_TITLE = Linear(r"\s*(?:#\+title:|\\title\{)\s*([^}]*)\}?\s*", ignore_case=True)
+_TITLES = ("#+title:", "\\title{")
 
 
 def read_org(text: str) -> Iterator[FilePart]:
@@ -250,8 +247,10 @@ def read_org(text: str) -> Iterator[FilePart]:
 
 
 def _org_line(line: str) -> str:
-    if match := _ORG.fullmatch(line):
-        return f"{'#' * min(len(match[1]), 6)} {match[2]}"
+    stars, _, heading = line.partition(" ")
+    if stars and not stars.strip("*") and heading.strip():
+        heading = heading.strip().removeprefix("TODO ").removeprefix("DONE ").strip()
+        return f"{'#' * min(len(stars), 6)} {heading}"
     return line.replace("+", "|") if line.startswith("|-") else line
 
 
@@ -265,13 +264,16 @@ def read_tex(text: str) -> Iterator[FilePart]:
 
 
 def _tex_line(line: str) -> str:
-    match = _TEX.fullmatch(line)
-    return f"{'#' * _TEX_LEVELS[match[1]]} {match[2]}" if match else line
+    command, _, rest = line.strip().partition("{")
+    level = _TEX_LEVELS.get(command.partition("[")[0].removeprefix("\\").removesuffix("*"))
+    return f"{'#' * level} {rest.partition('}')[0]}" if level and "}" in rest else line
 
 
 def _said_title(text: str) -> str:
-    titles = (match[1] for line in text.splitlines() if (match := _TITLE.fullmatch(line)))
-    return next(titles, "").strip()
+    lines = (line.strip() for line in text.splitlines())
+    told = next((line for line in lines if line.lower().startswith(_TITLES)), "")
+    sign = ":" if told.startswith("#") else "{"
+    return told.partition(sign)[2].strip(" }")
 
 
 def read_rst(text: str) -> Iterator[FilePart]:

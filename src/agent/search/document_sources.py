@@ -5,7 +5,6 @@ To add one: its file here, its line in NAMES and in `_built`, its settings, and 
 """
 
 import asyncio
-import re
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -44,7 +43,6 @@ _RATE = 10.0
 _PROBES: Mapping[str, str] = {"sec_edgar": "annual report battery"}
 _PROBE = "battery"
 _WITHOUT_CONTACT = "self-hosted research assistant"
-_MAIL = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+")
 # Whom to ask where the caller names no research model: not one that searches by itself.
 _NOT_GOOGLE = "openai:any"
 Built = tuple[DocumentSource | None, str]
@@ -159,6 +157,11 @@ async def _pages(
     return pages
 
 
+def _is_mail(word: str) -> bool:
+    name, _, host = word.partition("@")
+    return bool(name) and "." in host.strip(".") and "@" not in host
+
+
 def _builders(settings: Any, http: SearchHttp, calls: Calls) -> dict[str, Callable[[], Built]]:
     """Return the builder of each source, which gives the source, or the reason why it is off."""
 
@@ -166,7 +169,7 @@ def _builders(settings: Any, http: SearchHttp, calls: Calls) -> dict[str, Callab
         agent = settings.wikipedia_user_agent
         if not agent:
             agent = f"tanlu/{__version__} ({settings.tanlu_contact or _WITHOUT_CONTACT})"
-        elif not (_MAIL.search(agent) or "https://" in agent or "http://" in agent):
+        elif not (any(map(_is_mail, agent.split())) or "https://" in agent or "http://" in agent):
             return None, _contact_problem(
                 "WIKIPEDIA_USER_AGENT", agent, "MyTool/1.0 (me@example.org)"
             )
@@ -182,7 +185,7 @@ def _builders(settings: Any, http: SearchHttp, calls: Calls) -> dict[str, Callab
 
     def sec() -> Built:
         agent = settings.sec_user_agent
-        if len(words := (agent or "").split()) < 2 or not _MAIL.fullmatch(words[-1]):
+        if len(words := (agent or "").split()) < 2 or not _is_mail(words[-1]):
             return None, _contact_problem("SEC_USER_AGENT", agent, "Company Name me@example.org")
         return SecEdgar(http, calls, _endpoint(settings, "sec_edgar", agent)), ""
 

@@ -85,10 +85,8 @@ LATER: Final = frozenset({"js/map/vector_tiles.js", "vendor/protomaps-leaflet.js
 """Modules that are only loaded where streets are drawn from vector tiles."""
 _CODED, _LONGEST_CODED = "https://uri.amap.com/", 500
 _KEPT = "public, max-age=31536000, immutable"
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _Version = tuple[tuple[str, int, int], ...]
 """Of each file its address, when it was changed (ns) and its size in bytes."""
-_NO_GZIP = re.compile(r"gzip\s*;\s*q=0(\.0*)?\s*(,|$)")
 
 
 @dataclass(frozen=True)
@@ -147,7 +145,7 @@ class PageFiles:
         found = {
             path.relative_to(self._folder).as_posix(): path
             for path in paths
-            if path.suffix in TYPES and _NAME.fullmatch(path.name) and path.is_file()
+            if path.suffix in TYPES and path.name[0].isalnum() and path.is_file()
         }
         status = {name: path.stat() for name, path in found.items()}
         version = tuple((name, each.st_mtime_ns, each.st_size) for name, each in status.items())
@@ -241,8 +239,9 @@ def _knows(if_none_match: str, etag: str) -> bool:
 
 
 def _takes_gzip(accept_encoding: str) -> bool:
-    accepted = accept_encoding.lower()
-    return "gzip" in accepted and not _NO_GZIP.search(accepted)
+    codings = (coding.partition(";") for coding in accept_encoding.lower().split(","))
+    weights = [weight.strip() for name, _, weight in codings if name.strip() == "gzip"]
+    return any(not weight or weight.removeprefix("q=").strip("0.") for weight in weights)
 
 
 log = logging.getLogger(__name__)

@@ -8,6 +8,7 @@ are here, too. An error's own text, with model names and HTTP statuses, is for l
 import asyncio
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
@@ -27,7 +28,7 @@ from agent.core.errors import (
     TimedOut,
     about_setting,
 )
-from agent.core.strings import one_line
+from agent.core.strings import has_han, one_line
 
 Language = Literal["zh", "zh-Hant", "en", "ar", "de", "es", "fr", "ja", "ko", "ru"]
 """Of code's own sentences; those in traditional characters are made of `zh` by OpenCC.
@@ -36,9 +37,10 @@ Others than these three have a few, those of an answer; the rest is said in Engl
 """
 
 _URL = re.compile(r"https?://[!-~]+")
-_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
-_KANA = re.compile(r"[\u3040-\u30ff\u31f0-\u31ff]")
-_WORD = re.compile(r"[A-Za-zÀ-ɏ]+")
+_SIGNS = re.compile(
+    r"(?P<han>[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])|(?P<kana>[\u3040-\u30ff\u31f0-\u31ff])"
+    r"|(?P<word>[A-Za-zÀ-ɏ]+)"
+)
 _PLACEHOLDER = re.compile(r"\{(\w+)(?:\|([^{}]*))?\}")
 _FEW = (2, 3, 4)
 _HAN_PER_WORD = 1.5
@@ -52,13 +54,12 @@ def detect_language(text: str) -> Language:
     the other language do not decide. Text with kana is Japanese and answered in English.
     """
     plain = _URL.sub(" ", text)
-    han = len(_HAN.findall(plain))
-    if not han:
+    if not has_han(plain):
         return "en"
-    if len(_KANA.findall(plain)) >= han * _KANA_SHARE:
+    counts = Counter(sign.lastgroup for sign in _SIGNS.finditer(plain))
+    if counts["kana"] >= counts["han"] * _KANA_SHARE:
         return "en"
-    words = len(_WORD.findall(plain))
-    return "zh" if han / _HAN_PER_WORD >= words else "en"
+    return "zh" if counts["han"] / _HAN_PER_WORD >= counts["word"] else "en"
 
 
 def is_written_in(text: str, language: Language) -> bool:

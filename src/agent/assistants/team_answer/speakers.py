@@ -52,10 +52,6 @@ _CHINESE: dict[Speaker, str] = {
     "analyst": "分析员",
     "verifier": "核查员",
 }
-_NAMED = {
-    speaker: re.compile(rf"(?<![A-Za-z0-9_]){speaker}(?![A-Za-z0-9_])|{chinese}", re.IGNORECASE)
-    for speaker, chinese in _CHINESE.items()
-}
 _HYPOTHESIS = re.compile(
     r"^[\s\-*•>#]*H(\d{1,2})\**\s*[\[［【(（]\s*(\d{1,3}(?:\.\d+)?|\.\d+)\s*+(%?)\s*+[\]］】)）]"
     r"[\s*:：,，\-—–]*(.*)$"
@@ -94,7 +90,8 @@ def next_in_turn(spoken_by: Sequence[Speaker]) -> list[Speaker]:
 
 def speakers_named(text: str) -> list[Speaker]:
     """Return every speaker that the text names, as a word of its own or in Chinese."""
-    return [speaker for speaker in SPEAKERS if _NAMED[speaker].search(text)]
+    said = "".join(char if char.isascii() and char.isalnum() else " " for char in text.casefold())
+    return [each for each in SPEAKERS if each in said.split() or _CHINESE[each] in text]
 
 
 def chosen_speaker(text: str, candidates: Sequence[Speaker]) -> Speaker | None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from string import ascii_lowercase
 
-from agent.core.strings import is_table_rule, letters_of
+from agent.core.strings import code_fence, is_table_rule, letters_of
 from agent.evidence.citations import MARKER, NOT_FOUND
 from agent.evidence.figures import Figure, figures
 from agent.evidence.language import is_cut, sentence_spans
@@ -138,7 +138,6 @@ class Statement:
         return " ".join(part for part in (self.row, self.head, self.plain) if part)
 
 
-_FENCE = re.compile(r"\s{0,12}(?:`{3,}|~{3,})")
 ITEM_MARK = r"(?:(?:[-*+•]|\d{1,3}[.)、])\s+|\d{1,3}、(?!\d))"
 ITEM = re.compile(ITEM_MARK)
 """What an item of a list begins with: 3、 needs no blank behind it."""
@@ -204,7 +203,7 @@ class Splitter:
 
     def _of_line(self, line: str, at: int) -> list[Statement]:
         bare = line.strip()
-        if _FENCE.match(line):
+        if code_fence(line):
             self._fenced = not self._fenced
             return []
         if self._fenced:

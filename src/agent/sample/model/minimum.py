@@ -7,7 +7,6 @@ source bears a statement out, needs a model.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from agent.core.patterns import Linear
 from agent.core.strings import one_line
 from agent.evidence.citations import MARKER
 from agent.evidence.intent import map_task_by_rules, needs_origin, needs_place
@@ -120,13 +119,14 @@ def plain_map_task(question: str) -> MapTask | None:
         return task
     rest = without_activities(question).casefold()
     told = (task.get("place"), task.get("city"), *(task.get("keywords") or ()))
-    for name in filter(None, told):
+    for name in (*filter(None, told), *_WHERE_ZH):
         rest = rest.replace(name.casefold(), " ")
-    return None if set(terms(_WHERE_ZH.sub(" ", rest))) - _WHERE_EN else task
+    return None if set(terms(rest)) - _WHERE_EN else task
 
 
-_WHERE_ZH = Linear(
-    "店|馆|附近|周边|周围|一带|有没有|有哪些|有什么|哪里|哪儿|在哪|推荐|[的有吗呢哪里我]"
+_WHERE_ZH = (
+    *("店", "馆", "附近", "周边", "周围", "一带", "有没有", "有哪些", "有什么", "哪里", "哪儿"),
+    *("在哪", "推荐", *"的有吗呢哪里我"),
 )
 _WHERE_EN = frozenset(
     terms(
