@@ -216,10 +216,9 @@ class PlaceCards:
         self._language, self._photo_hosts = answer.language, answer.photo_hosts
         left = answer.outing["left_out"] if answer.outing else []
         self._left_out = {each["place"]: each["text"] for each in left}
-        sources = numbered_sources(answer)
-        cited = {source["id"]: number for number, source in sources}
+        cited = {source["id"]: number for number, source in numbered_sources(answer)}
         self._places = [(cited.get(place["source"], 0), place) for place in answer.places]
-        self._records = {str(number) for number, source in sources if source["kind"] == "place"}
+        self._records = {str(number) for number, _ in self._places if number}
         self._is_planned = answer.outing is not None
 
     def apply(self, tokens: list[Token]) -> list[Token]:

@@ -18,14 +18,14 @@ const FIELDS = textsOf("page.place_card.fields");
 
 /**
  * Makes the card of a place.
- * @param {{place: Place, number: number, cited?: number, sources: Source[], photos: boolean, id: string,
- *   bullet?: HTMLElement, spoken: Spoken}} shown `cited`: by which the answer cites its record; `id`: the
- *   panel's, unique in the document; `bullet` becomes the card
+ * @param {{place: Place, number: number, cited?: number, records: (number|undefined)[], sources: Source[],
+ *   photos: boolean, id: string, bullet?: HTMLElement, spoken: Spoken}} shown `cited`: by which the answer cites
+ *   its record, as `records` those of all; `id`: the panel's, unique in the document; `bullet` becomes the card
  * @param {{onChoose(): void, onSource: OnSource}} listeners
  * @returns {PlaceCard}
  */
 export function placeCard(
-  { place, number, cited, sources, photos, id, bullet, spoken }, { onChoose, onSource },
+  { place, number, cited, records, sources, photos, id, bullet, spoken }, { onChoose, onSource },
 ) {
   const panel = el("div", { class: "place-more", id, hidden: true });
   const button = el("button",
@@ -37,7 +37,7 @@ export function placeCard(
   node.dataset.placeId = place.id;
   const address = photos ? safeUrl(place.photo) : null;
   fill(node, button, address && photo(address, readableName(place, spoken)),
-    bullet && remark(bullet, place, cited, sources), panel);
+    bullet && remark(bullet, place, cited, records), panel);
   return {
     node,
     expand(open) {
@@ -74,9 +74,9 @@ function ticks(place) {
  * @param {HTMLElement} bullet
  * @param {Place} place
  * @param {number|undefined} cited of its record, which the card tells
- * @param {Source[]} sources
+ * @param {(number|undefined)[]} records of all places
  */
-function remark(bullet, place, cited, sources) {
+function remark(bullet, place, cited, records) {
   const box = el("div", { class: "place-said" }, ...bullet.childNodes);
   const texts = textsIn(box);
   const signs = texts.map((text) => {
@@ -84,8 +84,7 @@ function remark(bullet, place, cited, sources) {
     return kept ? (kept.localName === "a" ? "\u0001" : "\u0002").repeat(text.length) : text.data;
   });
   const cites = citesIn(box);
-  const compares = sources.some(({ kind, number }, at) =>
-    kind === "place" && (number ?? at + 1) !== cited && cites.includes(number ?? at + 1));
+  const compares = cites.some((number) => number !== cited && records.includes(number));
   const name = nameOf(box, signs.join(""), place);
   const told = toldParts(signs.join(""), place, name).slice(0, compares ? Number(name !== null) : undefined);
   let at = 0;
