@@ -173,6 +173,8 @@ class Card:
     """What of the wishes it meets."""
     ticks: tuple[tuple[str, str], ...]
     """The same as verdict and wish, for where a sign is drawn."""
+    signed: tuple[str, ...]
+    """The same with signs of letters; what is not known says so itself."""
     address: str
     photo: str = ""
     """Its address, where one may be shown."""
@@ -199,11 +201,13 @@ def card_of(
         facts=tuple(filter(None, facts)),
         demands=tuple(verdict_texts(place, language)),
         ticks=tuple((told["verdict"], told["text"]) for told in verdicts_told(place)),
+        signed=tuple(f"{_SIGNS[told['verdict']]}{told['text']}" for told in verdicts_told(place)),
         address=place["address"] or "",
         photo=photo if photo.startswith(tuple(f"https://{host}/" for host in photo_hosts)) else "",
     )
 
 
+_SIGNS = {"satisfied": "✓ ", "violated": "✗ ", "unknown": ""}
 CARD = "place_card"
 """The kind of a token, and of a node, whose `meta` has a card by this name."""
 
