@@ -46,6 +46,7 @@ from agent.core.processor import compute
 from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens
 from agent.evidence.citations import inert
 from agent.evidence.claims.passages import Passage as ClaimPassage
+from agent.evidence.number_forms import ENGLISH_NUMBERS, NumberForm
 from agent.evidence.references import site_of, without_heads
 from agent.evidence.types import Gap, Source
 from agent.knowledge.types import Scope
@@ -71,15 +72,23 @@ def figures_of(results: Sequence[ExecutorResult]) -> list[tuple[str, FiledFigure
     return list(figures.values())
 
 
-def figure_section(figures: Sequence[tuple[str, FiledFigure]], language: Language) -> str:
-    """Return a table with unit, period and marker of each figure; empty without figures."""
+def figure_section(
+    figures: Sequence[tuple[str, FiledFigure]],
+    language: Language,
+    form: NumberForm = ENGLISH_NUMBERS,
+) -> str:
+    """Return a table with unit, period and marker of each figure; empty without figures.
+
+    Values stand as their source has them, in the form of the reader's numbers.
+    """
     if not figures:
         return ""
-    rows = [
-        f"| {cells} | [^{name}] |"
-        for name, figure in figures[:MAX_FIGURES]
-        if (cells := " | ".join(cell(figure[key]) for key in ("name", "value", "unit", "period")))
-    ]
+    rows = list[str]()
+    for name, figure in figures[:MAX_FIGURES]:
+        value = figure["value"]
+        value = value if form == ENGLISH_NUMBERS else form.written(value, value)
+        cells = map(cell, (figure["name"], value, figure["unit"], figure["period"]))
+        rows.append(f"| {' | '.join(cells)} | [^{name}] |")
     head = [
         say("plan_execute.figures", language),
         "",
@@ -304,7 +313,8 @@ class _Dossier:
 
     def sections(self) -> list[str]:
         draft = self.draft
-        figures = draft.cited(figure_section(figures_of(self.results), draft.language))
+        figures = figure_section(figures_of(self.results), draft.language, draft.number_form)
+        figures = draft.cited(figures)
         read = draft.by_code(self.state.get("documents_read", ""))
         sections = [figures, *draft.record_sections(is_report=True), read]
         # It counts what is cited, so that it comes last.
