@@ -82,3 +82,18 @@ def test_what_a_program_prints_in_that_form_already_stays() -> None:
     body = "Zusammen sind es 12.345,50 €.[1]"
     line = "zusammen: 10000 + 2.345,50 = 12.345,50 €"
     assert told(body, line, OTHER, tag="de") == ["zusammen: 10.000 + 2.345,50 = 12.345,50 €"]
+
+
+def test_an_amount_of_a_sum_has_the_text_s_sign_of_its_currency() -> None:
+    line = "Anzahlung: 12500 EUR / 5 = 2500 EUR je Rate"
+    body = "Fünf Raten von 2.500 €.[1]"
+    assert told(body, line, OTHER, tag="de") == ["Anzahlung: 12.500 € / 5 = 2.500 € je Rate"]
+    body = "Five instalments of €2,500.[1]"
+    line = "instalment: 12500 EUR / 5 = 2500 EUR; 20 GBP apart"
+    assert told(body, line, OTHER) == ["instalment: €12,500 / 5 = €2,500; 20 GBP apart"]
+
+
+def test_an_amount_takes_no_multiple_from_the_text_for_its_sign() -> None:
+    body = "共投入3.5万元，每人每年45元/月。每年1,251元。[1]"
+    line = "每年：417 元 * 3 = 1251 元"
+    assert told(body, line, OTHER) == ["每年：417元 * 3 = 1,251元"]

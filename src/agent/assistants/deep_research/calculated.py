@@ -70,13 +70,32 @@ class UsedSums:
         if not (pairs or rests):
             return ""
         self._terms.update(f.value for f in figures(line) if f.text not in behind)
-        told, at = "", 0
-        for own, said in pairs:
-            words = said.text if own.value == said.value else f"−{said.text}"
-            if own.factor == said.factor and abs(own.value) == said.value and said.kind == own.kind:
+        told, at, by_own = "", 0, {own.start: said for own, said in pairs}
+        for own in figures(line):
+            words = self._words_for(own, by_own.get(own.start))
+            if words and own.start >= at:
                 told += self.form.written(line[at : own.start], self.body) + words
                 at = own.end
         return told + self.form.written(line[at:], self.body)
+
+    def _words_for(self, own: Figure, said: Figure | None) -> str:
+        """Return the text's words for a program's figure, or its sign of the currency with it."""
+        is_exact = said is not None and (said.factor, said.kind) == (own.factor, own.kind)
+        if said and is_exact and abs(own.value) == said.value:
+            return said.text if own.value == said.value else f"−{said.text}"
+        before, number, behind = _parted(own.text)
+        signs = self._currencies.get((own.kind or "", own.factor))
+        if not (signs and number and behind) or own.scale != 1 or before.strip("-−"):
+            return ""
+        return f"{before}{signs[0]}{self.form.written(number, self.body)}{signs[1]}"
+
+    @cached_property
+    def _currencies(self) -> dict[tuple[str, Decimal], tuple[str, str]]:
+        """Return what the text writes before and behind an amount of each currency."""
+        every = (figure for one in reversed(self.said) for figure in figures(one.plain))
+        parted = [(f, _parted(f.text)) for f in every if f.is_money and f.scale == 1 and not f.per]
+        return {(f.kind or "", f.factor): (before, behind)
+                for f, (before, number, behind) in parted if number}  # fmt: skip
 
     def _said(self, own: Figure, mark: str) -> Figure | None:
         """Return the figure of the text that tells a result: in its unit, as less or as more."""
@@ -87,6 +106,15 @@ class UsedSums:
                 if is_certain and figure.telling and same(_unsigned(figure), _unsigned(own)):
                     return figure
         return None
+
+
+def _parted(amount: str) -> tuple[str, str, str]:
+    """Return what stands before a number, the number, and what stands behind it."""
+    digits = [at for at, char in enumerate(amount) if char.isdigit()]
+    if not digits:
+        return amount, "", ""
+    begin, end = digits[0], digits[-1] + 1
+    return amount[:begin], amount[begin:end], amount[end:]
 
 
 def _unsigned(figure: Figure) -> Figure:
