@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from agent.assistants.common.forms import Reflection, SearchQueryList
+from agent.assistants.common.forms import ReflectionOnDay, SearchQueryList
 from agent.assistants.deep_research.plan import TopicPlan
 from agent.assistants.plan_execute.plan import Plan
 from agent.assistants.plan_execute.search_info import Rewritten
@@ -30,7 +30,7 @@ from tests.support.offline_turns import ask
 ROOT = Path(__file__).parents[2]
 SCHEMAS: dict[str, type[BaseModel]] = {
     "generate_query": SearchQueryList,
-    "reflection": Reflection,
+    "reflection": ReflectionOnDay,
     "deep_plan": TopicPlan,
     "plan_tasks": Plan,
     "rewrite_headings": Rewritten,

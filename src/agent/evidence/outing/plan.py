@@ -74,7 +74,7 @@ _SHARES = (1, 0.75, 0.65, 0.5)
 The last two only for a number of stops: a long list is no wish to hurry.
 """
 _WORTH, _WORTH_FIT, _WORTH_ASKED, _WORTH_WANTED, _WORTH_OPEN = 1000, 3500, 40_000, 200_000, 20
-_WORTH_CHOSEN = 4000
+_WORTH_CHOSEN, _ENOUGH_CHOSEN = 4000, 3
 """Of a visit: what a model has chosen is worth more than what fits by its record alone; a meal that
 was asked for is worth more than all others together, and what is wanted more than both meals and
 these; known hours are worth two stars."""
@@ -181,6 +181,7 @@ class _Planner:
         self._said = {*aim.wanted, *self._changed, *(id for id, turn in turns.items() if turn)}
         visits = [(place, visit) for place in close if (visit := self._visit(place))]
         visits.sort(key=lambda pair: -pair[1].worth)
+        visits = self._of_chosen(visits)
         self.places: list[Place] = []
         self._visits: list[Visit] = []
         kinds = Counter[tuple[object, ...]]()
@@ -196,6 +197,18 @@ class _Planner:
         self._points = {place["id"]: place["wgs84"] for place in self.places}
         self._points |= {HERE: self._near} if self._near else {}
         self._turns, self._words, self._missing = self._turns_of(self.places)
+
+    def _of_chosen(self, visits: list[tuple[Place, Visit]]) -> list[tuple[Place, Visit]]:
+        """Return the visits without others than the chosen ones, where these make a day.
+
+        What was said, and a meal that has to be had, may come in all the same.
+        """
+        chosen, said = self._aim.chosen, self._said
+        picked = sum(p["id"] in chosen and not self._is_meal(p) for p, _ in visits)
+        if picked < (self._number or _ENOUGH_CHOSEN):
+            return visits
+        kept = {*chosen, *said}
+        return [pair for pair in visits if pair[0]["id"] in kept or self._is_meal(pair[0])]
 
     def _turns_of(self, places: Sequence[Place]) -> tuple[list[int], list[str], list[str]]:
         """Return which turns each place may take: of the order, else of the plan before.

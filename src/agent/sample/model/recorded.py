@@ -29,7 +29,7 @@ FOLDER = DATA / "recordings"
 REPORTS = frozenset({"answer", "deep_report", "dossier", "team_verifier"})
 """The tasks whose reply is what the person reads."""
 _NAME = Linear(r"\{\{([^{}]+)\}\}")
-_DAY = Linear(r"\{\{day\+(\d+)\}\}")
+_DAY = Linear(r"\{\{(?:day\+(\d+)|sunday)\}\}")
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,9 @@ def _dated(reply: Mapping[str, Any], turn: ModelTurn) -> dict[str, Any]:
 
     def day(match: Any) -> str:
         begin = date.fromisoformat(today) if today else date.min
-        return (begin + timedelta(days=int(match[1]))).isoformat()
+        # The next Sunday, today where it is one.
+        days = int(match[1]) if match[1] else 7 - begin.isoweekday()
+        return (begin + timedelta(days=days)).isoformat()
 
     own: dict[str, Any] = _replaced(dict(reply), _DAY, day)
     return own
