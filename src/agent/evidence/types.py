@@ -321,7 +321,8 @@ class OutingWish(TypedDict, total=False):
     stops: int
     """How many at most; with `meals`, beside those."""
     order: list[str]
-    """What each stop is to be, in turn: kinds of places, names, meals. There are no others."""
+    """What each stop is to be, in turn: kinds of places, names, meals. There are no others, but for
+    so many more as `stops` says."""
     max_walk_m: int
     """From one stop to the next; what is further is ridden."""
     max_walk_min: int
@@ -334,6 +335,8 @@ class OutingWish(TypedDict, total=False):
     total_cost: float
     """Of all stops together, for `people`: without these, for nobody knows how many."""
     people: int
+    demands: Constraints
+    """On each place, at whatever hour and on whatever day: they hold when the day is changed."""
 
 
 class Stop(TypedDict):

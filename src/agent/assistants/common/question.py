@@ -46,6 +46,10 @@ from agent.texts.languages import TAG, language_of_answer, may_be
 _LONGEST_QUESTION, _LONGEST_QUERY, _LONGEST_REPLY = 1000, 400, 300
 _PRICED = {"max_cost", "min_cost", "total_cost", "min_rating"}
 """Demands of prices and ratings: only the map of China has these."""
+_OF_A_DAY = (
+    "suits", "without", "max_cost", "min_cost", "min_rating", "free", "max_distance_m", "other",
+)  # fmt: skip
+"""Demands that hold for a day whenever it is."""
 _LEAST_PLACES = 2
 """That a day is made of."""
 _A_MEAL = "餐厅"
@@ -124,7 +128,11 @@ def asked(
     queries = [_on_day(query, valid_day(written.day) or turn.get("today", "")) for query in queries]
     demands = valid_constraints(stated.model_dump()) if stated else Constraints()
     demands = _of_all(demands, queries)
-    demands = demands if outing else _with_kind(demands, queries, previous)
+    if outing is None:
+        demands = _with_kind(demands, queries, previous)
+    else:
+        # A change of the day need not say again whom it has to suit.
+        demands = Constraints(**{**outing.get("demands", {}), **demands})
     queries = [_for_the_web(query, demands) for query in queries]
     is_reply = not (queries or demands or replans)
     needs = None if replans else _needs(written, plans, queries, configuration, turn)
@@ -190,6 +198,7 @@ def turn_of(turn: Turn, asked: Asked, configuration: Configuration) -> Turn:
             wish.pop("people", None)
             wish["total_cost"] = total
             wish |= OutingWish(people=people) if (people := demands.get("people")) else {}
+        wish["demands"] = cast(Constraints, {k: v for k, v in demands.items() if k in _OF_A_DAY})
         read["outing"], read["constraints"] = wish, demands
         read["replans"] = asked.replans
     if asked.day:
