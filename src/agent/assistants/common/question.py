@@ -128,11 +128,7 @@ def asked(
     queries = [_on_day(query, valid_day(written.day) or turn.get("today", "")) for query in queries]
     demands = valid_constraints(stated.model_dump()) if stated else Constraints()
     demands = _of_all(demands, queries)
-    if outing is None:
-        demands = _with_kind(demands, queries, previous)
-    else:
-        # A change of the day need not say again whom it has to suit.
-        demands = Constraints(**{**outing.get("demands", {}), **demands})
+    demands = _with_earlier(demands, outing, queries, previous)
     queries = [_for_the_web(query, demands) for query in queries]
     is_reply = not (queries or demands or replans)
     needs = None if replans else _needs(written, plans, queries, configuration, turn)
@@ -437,6 +433,18 @@ def _starts_from_what_was_said(queries: Sequence[Query], material: str) -> bool:
 
 
 _SEARCHES = ("nearby", "area")
+
+
+def _with_earlier(
+    demands: Constraints,
+    outing: OutingWish | None,
+    queries: Sequence[Query],
+    previous: Previous,
+) -> Constraints:
+    """Return the demands with those before that hold on: those of the day that is changed, too."""
+    if outing is None:
+        return _with_kind(demands, queries, previous)
+    return Constraints(**{**outing.get("demands", {}), **demands})
 
 
 def _with_kind(demands: Constraints, queries: Sequence[Query], previous: Previous) -> Constraints:
