@@ -282,6 +282,46 @@ def test_on_a_phone_a_planned_day_is_a_line_of_stops(visit: Visits, server: DevS
         assert overflow(page) == [], width
 
 
+@pytest.mark.parametrize("width", [390, 1440])
+def test_a_card_keeps_together_what_belongs_together(
+    visit: Visits, threads: dict[str, str], width: int
+) -> None:
+    viewport = {"width": width, "height": HEIGHTS[width]}
+    page = visit(viewport=viewport, locale="en-US", **STILL).tab(f"/app?thread={threads['en-US']}")
+    turn = ends(page.locator("article.turn").first)
+    cards = turn.locator(".place")
+    assert cards.count() >= 4
+    for card in cards.all():
+        pieces = card.locator(".place-local").evaluate("(name) => name.getClientRects().length")
+        assert pieces == 1, "a short local name is not broken"
+        tag, hours = (box_of(card.locator(part)) for part in (".tag[data-open]", ".place-when"))
+        assert tag["height"] <= hours["height"] < 2 * tag["height"], "the hours stand beside it"
+    edges = [box_of(one)["x"] for one in (turn.locator(".prose p").first, *cards.all())]
+    numbers = [box_of(number)["x"] for number in cards.locator(".place-number").all()]
+    assert {*edges, *numbers} == {edges[0]}, "text and cards of both lists have one edge"
+    cards.first.get_by_role("button").first.click()
+    assert box_of(cards.first.locator(".place-number"))["x"] == edges[0], "nothing moves sideways"
+    chosen = cards.first.evaluate("(card) => getComputedStyle(card).backgroundColor")
+    expect(cards.first.locator(".tag[data-open]")).not_to_have_css("background-color", chosen)
+
+
+def test_on_a_phone_a_day_of_weather_has_a_line(visit: Visits, server: DevServer) -> None:
+    address = (
+        f"/app?thread={answered_thread(server, 'What will the weather be in Beijing tomorrow?')}"
+    )
+    phone = {"viewport": {"width": 390, "height": 844}, "locale": "en-US"}
+    page = visit(**phone, **STILL).tab(address)
+    days = ends(page.locator("article.turn")).locator(".day")
+    ends_of_line = set()
+    for day in days.all():
+        date, sky, warmth = (box_of(day.locator("> *").nth(at)) for at in range(3))
+        assert date["y"] == sky["y"] == warmth["y"]
+        ends_of_line.add(warmth["x"] + warmth["width"])
+    assert len(ends_of_line) == 1
+    chosen = page.locator(".day[aria-current] > *")
+    assert box_of(chosen.nth(1))["height"] == box_of(chosen.nth(0))["height"], "one line of sky"
+
+
 @pytest.mark.parametrize("name", ["打开问题列表", "位置: 我附近"])
 def test_what_folds_leaves_the_text_where_it_is(visit: Visits, thread: str, name: str) -> None:
     page = visit(viewport={"width": 390, "height": 844}, **STILL).tab(f"/app?thread={thread}")

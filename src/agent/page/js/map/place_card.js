@@ -126,14 +126,17 @@ function facts(place, spoken) {
   const say = sayIn(spoken);
   const stars = rating(place);
   const open = isOpen(place, new Date());
+  const when = [
+    open !== null && el("span", { class: "tag", dataset: { open: String(open) } },
+      say(open ? "open_now" : "closed_now")),
+    shortHours(place, spoken),
+  ].filter((part) => part !== false && part !== null);
   const parts = [
     distanceText(place, spoken),
     stars && el("span", { class: "place-stars" }, el("span", { "aria-hidden": "true" }, `★ ${stars}`),
       el("span", { class: "visually-hidden" }, say("stars", { rating: stars }))),
     cost(place, spoken),
-    open !== null && el("span", { class: "tag", dataset: { open: String(open) } },
-      say(open ? "open_now" : "closed_now")),
-    shortHours(place, spoken),
+    when.length > 0 && el("span", { class: "place-when" }, ...when),
     place.address && el("span", { class: "on-paper" }, place.address),
     !place.mentioned && el("span", { class: "visually-hidden" }, say("other")),
   ].filter(Boolean);
