@@ -27,10 +27,10 @@ from agent.cli.console import (
 )
 from agent.cli.environment import configure_logging, log_level, read_environment
 from agent.cli.record import RunRecord
-from agent.cli.request import AskRequest, read_request, server_url, thread_named
+from agent.cli.request import AskRequest, misused, read_request, server_url, thread_named
 from agent.cli.review import plan_language, review
 from agent.client.run_result import Pause, RunResult
-from agent.core.errors import AgentError, ConfigurationError, InputError, StoreFailed
+from agent.core.errors import AgentError, ConfigurationError, StoreFailed
 from agent.core.faults import contained
 from agent.export import export_failed
 from agent.export.finished import FinishedAnswer
@@ -85,7 +85,7 @@ def _read_before(arguments: Namespace) -> "AnsweredBefore":
     from agent.client.asked_again import read_before
 
     if arguments.question:
-        raise InputError("--again", "asks the thread's own question; leave yours out")
+        raise misused("--again", "again")
     url = server_url(arguments.url, offline=arguments.offline)
     thread_id = thread_named("--again", arguments.again)
     before = asyncio.run(read_before(thread_id, url))
@@ -104,10 +104,10 @@ async def _name_last_thread(arguments: Namespace) -> None:
     from agent.settings import read_settings
 
     if arguments.url is not None:
-        raise InputError("--continue", "is about this data folder; a server's: --thread ID")
+        raise misused("--continue", "continue_url")
     last = await last_run(read_settings())
     if last is None:
-        raise InputError("--continue", "Nothing was asked here yet")
+        raise misused("--continue", "continue_none")
     arguments.thread = last.thread_id
     if arguments.assistant == "agent":
         arguments.assistant = last.assistant
@@ -206,7 +206,7 @@ async def _run_here(
     if run is None and request.question is None:
         snapshot = await runner.snapshot(assistant, thread_id)
         if not snapshot.values:
-            raise InputError("--thread", f"There is no thread {thread_id} here")
+            raise misused("--thread", "no_thread", thread=thread_id)
         if ended := last_outcome(assistant, thread_id, snapshot):
             return ended
     if run is None:

@@ -33,6 +33,7 @@ from agent.cli.environment import configure_logging, log_level, on_interrupt, re
 from agent.cli.request import (
     check_assistant,
     local_context,
+    misused,
     refuse_review,
     server_url,
     split_sets,
@@ -116,7 +117,7 @@ def _questions(arguments: Namespace) -> Path:
     if arguments.questions is not None:
         return Path(arguments.questions)
     if not arguments.offline:
-        raise InputError("QUESTIONS", "is missing (only --offline has questions of its own)")
+        raise misused("QUESTIONS", "questions")
     return Path(str(resources.files("agent.sample") / "data" / "questions.jsonl"))
 
 
@@ -126,7 +127,7 @@ def _answers(arguments: Namespace) -> Path:
         writable("-o", arguments.output)
         return Path(arguments.output)
     if arguments.questions is not None or not arguments.offline:
-        raise InputError("-o", "is missing: where should the answers go?")
+        raise misused("-o", "answers")
     return Path(tempfile.mkdtemp(prefix="tanlu-batch-")) / "answers.jsonl"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 from langgraph_sdk.client import LangGraphClient
 
-from agent.cli.request import AskRequest
+from agent.cli.request import AskRequest, misused
 from agent.client.connection import (
     checked_settings,
     connected,
@@ -26,7 +26,6 @@ from agent.client.follow import (
     max_run_seconds,
 )
 from agent.client.run_result import Pause, RunName, RunResult, outcome_of, pause_of
-from agent.core.errors import InputError
 
 _QUEUE_SECONDS = 3600.0
 """A person sees that the question waits, and has Ctrl-C."""
@@ -58,7 +57,7 @@ async def _ask(
     elif not await _rejoin(request, follower):
         state = await client.threads.get_state(request.thread_id)
         if not state["values"]:
-            raise InputError("--thread", f"There is nothing on {request.thread_id}")
+            raise misused("--thread", "no_thread_there", thread=request.thread_id)
         if not state["next"]:
             return _outcome(request, ended_run(state), 0.0)
         await follower.begin()
@@ -82,7 +81,7 @@ def _follower(
     """Return the follower of a run with checked settings; raise ConfigurationError."""
     properties = (schemas.get("input_schema") or {}).get("properties", {})
     if request.format_requirement is not None and "format_requirement" not in properties:
-        raise InputError("--format-requirement", f"is not taken by {request.assistant}")
+        raise misused("--format-requirement", "not_taken_there", assistant=request.assistant)
     schema = schemas.get("context_schema") or schemas.get("config_schema") or {}
     context = checked_settings(request.context, schema, saves=request.saves)
     run = RunOrder(
@@ -105,7 +104,7 @@ async def _rejoin(request: AskRequest, follower: RunFollower) -> bool:
     except httpx.HTTPStatusError as error:
         if status_of(error) != 404:
             raise
-        raise InputError("--thread", f"The server has no {request.thread_id}") from None
+        raise misused("--thread", "no_thread_there", thread=request.thread_id) from None
 
 
 def _outcome(request: AskRequest, run: FollowedRun, seconds: float) -> RunResult:

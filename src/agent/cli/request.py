@@ -17,6 +17,7 @@ from agent.core.errors import ConfigurationError, InputError
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Point
+from agent.texts import say
 
 MAX_QUESTION = 20_000
 """Characters; the assistant refuses longer ones, too."""
@@ -76,7 +77,7 @@ def read_request(arguments: Namespace) -> AskRequest:
         writable(f"--{option.replace('_', '-')}", getattr(arguments, option))
     pocket_map = Path(arguments.pocket_map or "").suffix.lower()
     if arguments.pocket_map and pocket_map not in (".svg", ".pdf"):
-        raise InputError("--pocket-map", "must end in .svg or .pdf")
+        raise misused("--pocket-map", "pocket_map")
     if arguments.pdf is not None or pocket_map == ".pdf":
         _pdf_extra("--pdf" if arguments.pdf is not None else "--pocket-map")
     context = _context(arguments, local=url is None)
@@ -95,11 +96,18 @@ def read_request(arguments: Namespace) -> AskRequest:
     )
 
 
+def misused(name: str, fault: str, **values: object) -> InputError:
+    """Return what is wrong with an argument, worded for its log and for its reader alike."""
+    told = {key: str(value) for key, value in values.items()}
+    problem = say(f"faults.usage.{fault}", "en", **told)
+    return InputError(name, problem, fault=f"usage.{fault}", **told)
+
+
 def check_assistant(name: str) -> None:
     """Raise InputError for an assistant that this installation does not have."""
     if name not in ASSISTANTS:
         names = ", ".join(sorted(ASSISTANTS))
-        raise InputError("--assistant", f"There is no {name!r}; known: {names}")
+        raise misused("--assistant", "assistant", given=repr(name), names=names)
 
 
 def split_sets(sets: Sequence[str]) -> dict[str, str]:
@@ -108,7 +116,7 @@ def split_sets(sets: Sequence[str]) -> dict[str, str]:
     for pair in sets:
         key, equals, value = pair.partition("=")
         if not equals or not key.strip():
-            raise InputError("--set", f"must be SETTING=VALUE, not {pair!r}")
+            raise misused("--set", "pair", given=repr(pair))
         pairs[key.strip()] = value.strip()
     return pairs
 
@@ -116,14 +124,14 @@ def split_sets(sets: Sequence[str]) -> dict[str, str]:
 def _question(words: Sequence[str], thread: str | None) -> str | None:
     if not words:
         if thread is None:
-            raise InputError("QUESTION", "is missing (or give --thread ID to go on)")
+            raise misused("QUESTION", "question")
         return None
     raw = " ".join(words)
     if len(raw) > MAX_QUESTION:
-        raise InputError("QUESTION", f"is longer than {MAX_QUESTION} characters")
+        raise misused("QUESTION", "long", most=MAX_QUESTION)
     question = clean_text(raw, MAX_QUESTION)
     if not question:
-        raise InputError("QUESTION", "is empty")
+        raise misused("QUESTION", "empty")
     return question
 
 
@@ -137,7 +145,7 @@ def thread_named(option: str, value: str) -> str:
     try:
         return str(uuid.UUID(value))
     except ValueError:
-        raise InputError(option, "must be a thread's id (a UUID)") from None
+        raise misused(option, "thread") from None
 
 
 def server_url(url: str | None, *, offline: bool) -> str | None:
@@ -145,10 +153,10 @@ def server_url(url: str | None, *, offline: bool) -> str | None:
     if url is None:
         return None
     if offline:
-        raise InputError("--offline", "is the server's choice: it cannot go with --url")
+        raise misused("--offline", "offline")
     parts = urlsplit(url) if url.isprintable() else None
     if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InputError("--url", "must be http(s)://HOST[:PORT]")
+        raise misused("--url", "url")
     return url.rstrip("/")
 
 
@@ -158,14 +166,13 @@ def _format_requirement(arguments: Namespace, *, has_question: bool) -> str | No
     if value is None:
         return None
     if not has_question:
-        raise InputError("--format-requirement", "goes with a question")
+        raise misused("--format-requirement", "with_question")
     assistant = arguments.assistant
     if assistant in ASSISTANTS and assistant not in TAKE_FORMAT:
-        hint = f"is not taken by {assistant}; use --assistant {', '.join(sorted(TAKE_FORMAT))}"
-        raise InputError("--format-requirement", hint)
+        others = ", ".join(sorted(TAKE_FORMAT))
+        raise misused("--format-requirement", "not_taken", assistant=assistant, others=others)
     if len(value) > MAX_REQUIREMENT or not (requirement := clean_text(value, MAX_REQUIREMENT)):
-        hint = f"must have 1 to {MAX_REQUIREMENT} characters"
-        raise InputError("--format-requirement", hint)
+        raise misused("--format-requirement", "length", most=MAX_REQUIREMENT)
     return requirement
 
 
@@ -175,7 +182,7 @@ def _collections(arguments: Namespace, *, has_question: bool) -> tuple[str, ...]
     if value is None:
         return None
     if not has_question:
-        raise InputError("--collection", "goes with a question")
+        raise misused("--collection", "with_question")
     return tuple(dict.fromkeys(value))
 
 
@@ -184,7 +191,7 @@ def _near(value: str | None) -> Point | None:
         return None
     point = parse_lnglat(value)
     if point is None:
-        raise InputError("--near", "must be LNG,LAT in degrees (WGS-84), such as 116.41,39.91")
+        raise misused("--near", "near")
     return Point(lng=point[0], lat=point[1])
 
 
@@ -193,8 +200,8 @@ def _context(arguments: Namespace, *, local: bool) -> dict[str, Any]:
     context: dict[str, Any] = split_sets(arguments.sets)
     if option := next((name for name in _PLANS if getattr(arguments, name)), None):
         if arguments.assistant != "agent":
-            hint = f"is not taken by {arguments.assistant}; agent does it"
-            raise InputError(f"--{option.replace('_', '-')}", hint)
+            taken = {"assistant": arguments.assistant, "others": "agent"}
+            raise misused(f"--{option.replace('_', '-')}", "not_taken", **taken)
         context["outing"] = "on"
     if arguments.since:
         context["search_since"] = arguments.since
@@ -262,20 +269,18 @@ def writable(option: str, file: str | None) -> None:
         return
     length = len(os.fsencode(Path(file).name))
     if length > _LONGEST_NAME:
-        raise InputError(
-            option, f"The file's name is too long ({length} bytes; at most {_LONGEST_NAME})"
-        )
+        raise misused(option, "long_name", length=length, most=_LONGEST_NAME)
     try:
         _check_place(option, Path(file))
     except OSError as error:
-        raise InputError(option, f"cannot be written to: {error.strerror}") from None
+        raise misused(option, "unwritable", why=error.strerror) from None
 
 
 def _check_place(option: str, path: Path) -> None:
     if path.is_dir():
-        raise InputError(option, "is a folder")
+        raise misused(option, "folder")
     if not path.absolute().parent.is_dir():
-        raise InputError(option, f"There is no folder {path.absolute().parent}")
+        raise misused(option, "no_folder", path=path.absolute().parent)
     place = path if path.exists() else path.absolute().parent
     if not os.access(place, os.W_OK):
-        raise InputError(option, f"cannot be written to: {place}")
+        raise misused(option, "unwritable", why=place)

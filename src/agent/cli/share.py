@@ -9,9 +9,9 @@ import httpx
 
 from agent.cli.console import ANSWERED, fail, print_result
 from agent.cli.environment import exit_code_of
-from agent.cli.request import server_url
+from agent.cli.request import misused, server_url
 from agent.client.connection import connected, server_refusal, status_of, words_of
-from agent.core.errors import AgentError, InputError
+from agent.core.errors import AgentError
 
 _SHOWN = {"position": "your position", "documents": "quotes of your own documents"}
 
@@ -53,7 +53,7 @@ def _thread(text: str) -> str:
     try:
         return str(uuid.UUID(text))
     except ValueError:
-        raise InputError("THREAD", "must be a thread's id (tanlu threads list)") from None
+        raise misused("THREAD", "thread") from None
 
 
 def _with_address(row: Mapping[str, Any], url: str) -> dict[str, Any]:

@@ -12,11 +12,11 @@ from langgraph_sdk.client import LangGraphClient
 
 from agent.cli.console import ANSWERED, FAILED, fail, print_result
 from agent.cli.environment import exit_code_of
-from agent.cli.request import server_url
+from agent.cli.request import misused, server_url
 from agent.client.connection import connected, server_refusal, status_of
 from agent.client.run_result import spoken
 from agent.core.calls import Calls
-from agent.core.errors import AgentError, ConfigurationError, InputError
+from agent.core.errors import AgentError, ConfigurationError
 from agent.knowledge.base import KnowledgeBase, open_knowledge_base
 from agent.retention import ThreadArchive, ThreadRemains
 from agent.runs.engine import OWNER
@@ -63,14 +63,14 @@ async def _run(arguments: Namespace) -> int:
 def _named(arguments: Namespace, most: int | None = None) -> list[str]:
     threads: list[str] = arguments.threads
     if not threads or (most and len(threads) > most):
-        raise InputError("THREAD", f"Name {'one' if most else 'the threads'} (tanlu threads list)")
+        raise misused("THREAD", "one_thread" if most else "threads")
     return threads
 
 
 async def _prune(place: ThreadHolder, arguments: Namespace) -> int:
     days = arguments.days or read_settings().tanlu_keep_days
     if not days:
-        raise InputError("--days", "says how old threads must be (or TANLU_KEEP_DAYS)")
+        raise misused("--days", "days")
     old = await place.older_than(days)
     if not arguments.dry_run:
         return await _delete(place, old, as_json=arguments.json)
