@@ -97,3 +97,29 @@ def test_an_option_is_written_out_so_that_a_script_means_the_same_later(
     monkeypatch.setenv("ANSWER_LANGUAGE", "en")
     assert main(["ask", "q", "--assist", "agent"]) == 2
     assert capsys.readouterr().err.endswith("did you mean --assistant?\n")
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["ask", "q", "--near", "here"],
+        ["ask", "q", "--assistant", "nobody"],
+        ["ask", "q", "--set", "max_searches"],
+        ["ask", "q", "--html", "no/such/folder/a.html"],
+        ["ask", "q", "--thread", "x"],
+        ["ask", "q", "--url", "ftp://x"],
+        ["ask", "q", "--format-requirement", "a year"],
+        ["ask"],
+        ["batch"],
+        ["threads", "show"],
+    ],
+    ids=" ".join,
+)
+def test_what_a_command_refuses_itself_is_a_chinese_sentence_for_a_chinese_reader(
+    argv: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ANSWER_LANGUAGE", "zh")
+    assert main(argv) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert re.search(r"[一-鿿]", line)
+    assert line.endswith(("。", "？"))
