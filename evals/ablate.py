@@ -31,10 +31,16 @@ from agent.evidence import (
     places,
     queries,
 )
+from agent.evidence.claims import citing, formulas, own_record, proof, sums
+from agent.evidence.claims.judging import Ruling
+from agent.evidence.claims.passages import Evidence, Record
+from agent.evidence.claims.statements import MARKED, statements
 from evals import geo_intent
 from evals.demands import __main__ as demands
 from evals.figures import __main__ as figure_pairs
 from evals.questions import __main__ as questions
+from evals.statements import __main__ as labelled
+from evals.statements import played
 
 ROWS = Path(__file__).with_name("rules")
 
@@ -143,11 +149,43 @@ def _is_the_same(row: dict[str, Any]) -> bool:
     return figure_pairs.stands(row["sentence"], row["source"]) == bool(row["same"])
 
 
+def proved_row(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what code makes of a row's rulings, as its labels are told."""
+    told = {name: one if isinstance(one, dict) else {"texts": [one]}
+            for name, one in row["records"].items()}  # fmt: skip
+    evidence = Evidence(
+        {name: Record(one["texts"], one.get("place")) for name, one in told.items()},
+        **{key: row[key] for key in ("question", "today", "now", "known") if key in row},
+    )
+    rulings = {int(at): Ruling(**ruling) for at, ruling in row["rulings"].items()}
+    found = []
+    for one in proof.proved(statements(row["text"], MARKED), rulings, evidence):
+        fields = {"spans": list(one.spans), "cite": one.cite and list(one.cite)}
+        found.append({"verdict": one.verdict, **{k: v for k, v in fields.items() if v}})
+    return found
+
+
+def _is_proved(row: dict[str, Any]) -> bool:
+    return proved_row(row) == row["expect"]
+
+
+def _is_taken(row: labelled.Row) -> bool:
+    [found] = played.outcomes([row], played.as_labelled([row])).values()
+    return bool((found["verdict"] in labelled.FALSE) == (row["label"] in labelled.FALSE))
+
+
+def _claim_checks(half: str) -> dict[str, Check]:
+    own = {f"{row['kind']} {n}": partial(_is_proved, row) for n, row in enumerate(rows("claims"))}
+    all_ = labelled.load({"dev": "odd", "test": "even"}.get(half, "all"))
+    return own | {f"statement {row['id']}": partial(_is_taken, row) for row in all_}
+
+
 KINDS = {
     "intent": Kind((intent, places), _intent_checks),
     "queries": Kind((queries,), _query_checks),
     "demands": Kind((constraints, hours), _demand_checks),
     "figures": Kind((figures, numerals, foreign_numerals), _figure_checks),
+    "claims": Kind((proof, sums, formulas, own_record, citing), _claim_checks),
 }
 
 

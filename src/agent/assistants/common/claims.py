@@ -27,7 +27,6 @@ from agent.evidence.claims.corrected import (
     renumbered,
     rows,
     signs,
-    with_known_figures,
     with_quotes,
 )
 from agent.evidence.claims.judging import BATCH, Ruling, batches, second_looks
@@ -358,7 +357,6 @@ class ClaimCheck:
     def mended(self) -> list[Part]:
         """Return the text in parts, as its check has left it."""
         if self._mended[0] is not self.outcomes:
-            self.outcomes = with_known_figures(self.statements, self.outcomes, self.notation)
             parts = corrected(self._text, self.statements, self.outcomes, self.notation)
             self._mended = self.outcomes, parts
         return self._mended[1]

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -18,7 +18,6 @@ from agent.evidence.claims.statements import (
     Statement,
     item_name,
 )
-from agent.evidence.claims.sums import as_it_stands
 from agent.evidence.figures import figures
 from agent.evidence.language import LONGEST
 from agent.evidence.numbering import source_key
@@ -194,8 +193,8 @@ def _as_it_should_stand(
     if not outcome.fails:
         return text
     sign = CONTRADICTED if outcome.verdict == "contradicted" else MARK
-    text, spans = _with_right_figures(text, outcome, notation)
-    for at in sorted({_end_of(span, text, statement, notation) for span in spans}, reverse=True):
+    ends = {_end_of(span, text, statement, notation) for span in outcome.spans}
+    for at in sorted(ends, reverse=True):
         text = text[:at] + sign + text[at:]
     return text
 
@@ -212,41 +211,6 @@ def _spaced(text: str, notation: Notation, gap: str) -> str:
 
 
 _OPENING = "([（【|*"
-
-
-def with_known_figures(
-    statements: Sequence[Statement], outcomes: Sequence[Outcome], notation: Notation
-) -> list[Outcome]:
-    """Return the outcomes, as revised where code knows what is right for all that is wrong."""
-    both = zip(statements, outcomes, strict=True)
-    return [_settled(statement, outcome, notation) for statement, outcome in both]
-
-
-def _settled(statement: Statement, outcome: Outcome, notation: Notation) -> Outcome:
-    if not outcome.fails or not outcome.right:
-        return outcome
-    text, spans = _with_right_figures(statement.text, outcome, notation)
-    return outcome if spans else replace(outcome, revised=text)
-
-
-def _with_right_figures(text: str, outcome: Outcome, notation: Notation) -> tuple[str, list[str]]:
-    """Return a text with the figures that code knows, and the words that are still at fault.
-
-    Only where it is certain which figure is meant: it stands once, in the accused words or in the
-    whole.
-    """
-    spans = list(outcome.spans)
-    for wrong, right in outcome.right:
-        cited = [match.span() for match in notation.pattern.finditer(text)]
-        found = [match.start() for match in as_it_stands(wrong).finditer(text)
-                 if not any(begin <= match.start() < end for begin, end in cited)]  # fmt: skip
-        if len(found) != 1:
-            accused = [(text.find(span), len(span)) for span in spans if text.count(span) == 1]
-            found = [at for at in found if any(a <= at < a + n for a, n in accused)]
-        if len(found) == 1:
-            text = text[: found[0]] + right + text[found[0] + len(wrong) :]
-            spans = [span for span in spans if wrong not in span]
-    return text, spans
 
 
 def _end_of(span: str, text: str, statement: Statement, notation: Notation) -> int:

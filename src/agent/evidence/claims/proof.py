@@ -1,71 +1,96 @@
 """Take a judge's ruling only as far as code can show it: prove quotes, figures and sums."""
 
 import re
-from calendar import day_name
-from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 from agent.core.patterns import Linear
 from agent.core.strings import letters_of, split_at
-from agent.evidence.citations import NOT_FOUND
-from agent.evidence.claims.citing import MOST_BEHIND, cite_of, sources_named
+from agent.evidence.claims.citing import cite_of, with_sources
 from agent.evidence.claims.judging import Ruling, without_citation_numbers
 from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome
-from agent.evidence.claims.own_record import otherwise, plan_has
+from agent.evidence.claims.own_record import otherwise
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
-from agent.evidence.claims.statements import NAMING, Statement, must_stand, states
+from agent.evidence.claims.statements import NAMING, Statement, states
 from agent.evidence.claims.sums import (
     MOST_FIGURES,
-    Lent,
+    bounds,
     computed,
-    rewritten,
+    put_right,
     right_results,
     says,
     stands,
-    worked_by,
     wrong_sums,
 )
 from agent.evidence.days import date_beside, days_without_year, real_day, weekdays_in
 from agent.evidence.figures import Figure, distinct, figures, same
 from agent.evidence.language import fold, without_marks
 
-_MOST_SOUND, _LONG_SPAN = 400, 8
+_MOST_LENT, _LONG_SPAN, _PART_OF_DAY = 400, 8, 2
+"""Figures that statements lend to others; letters of a span that is no other's by chance, and
+beside a time: at 1 pm."""
 
 
 def proved(
-    statements: Sequence[Statement],
-    rulings: Mapping[int, Ruling],
-    evidence: Evidence,
+    statements: Sequence[Statement], rulings: Mapping[int, Ruling], evidence: Evidence
 ) -> list[Outcome]:
-    """Return each statement's outcome by its ruling; sums may use what is borne out elsewhere."""
+    """Return each statement's outcome by its ruling.
+
+    Sums may use what is assumed or borne out elsewhere, and what right sums give.
+    """
+    lent = [figure for one in statements for figure in right_results(one.plain)]
+    for at, ruling in rulings.items():
+        lent += figures(statements[at].said)[:MOST_FIGURES] if _letter(ruling) == "o" else ()
     outcomes = [Outcome("unchecked")] * len(statements)
-    own = (statements[at] for at, ruling in rulings.items() if _letter(ruling) == "o")
-    shown = (f for one in statements for f in right_results(one.plain))
-    known = Lent(
-        distinct(f for one in own for f in figures(one.said)[:MOST_FIGURES])[:_MOST_SOUND],
-        worked_by((ruling.calc for ruling in rulings.values()), evidence),
-        distinct(shown)[:_MOST_SOUND],
-    )
     for _ in range(2):
-        for place, statement in enumerate(statements):
-            if outcomes[place].verdict != "unchecked" or place not in rulings:
-                continue
-            outcomes[place] = outcome = _proved(statement, rulings[place], evidence, known)
-            if outcome.verdict in ("supported", "computed"):
-                told = figures(statement.said)[:MOST_FIGURES]
-                known.sound = distinct([*known.sound, *told])[:_MOST_SOUND]
-    by_record = (
-        _by_record(statement, evidence, _of_plan(statement, rulings.get(place))) or outcome
-        if outcome.verdict == "unchecked"
-        else _with_own_record(statement, outcome, evidence)
-        for place, (statement, outcome) in enumerate(zip(statements, outcomes, strict=True))
-    )
+        for at, ruling in rulings.items():
+            if outcomes[at].verdict == "unchecked":
+                outcomes[at] = _proved(statements[at], ruling, evidence, lent)
+                if outcomes[at].verdict in ("supported", "computed"):
+                    lent += figures(statements[at].said)[:MOST_FIGURES]
+        lent = distinct(lent)[:_MOST_LENT]
     outcomes = [
-        _with_exact(statement, outcome, evidence, known)
-        for statement, outcome in zip(statements, by_record, strict=True)
+        outcome
+        if outcome.fails and not outcome.value
+        else _by_code(one, outcome, rulings.get(at), evidence, lent)
+        for at, (one, outcome) in enumerate(zip(statements, outcomes, strict=True))
     ]
-    return _with_sources(statements, outcomes, evidence)
+    return with_sources(statements, outcomes, evidence)
+
+
+def _letter(ruling: Ruling) -> str:
+    return ruling.v.strip().lower()[:1]
+
+
+def _by_code(
+    one: Statement,
+    outcome: Outcome,
+    ruling: Ruling | None,
+    evidence: Evidence,
+    lent: Sequence[Figure],
+) -> Outcome:
+    """Return what code shows to be wrong by itself: by a record, a shown sum or the calendar."""
+    open_ = outcome.verdict == "unchecked"
+    found = otherwise(one, evidence, _of_plan(one, ruling)) if open_ else []
+    if found:
+        passage = next(p for p in evidence.passages if p.source in one.cited)
+        spans = tuple(figure.text for figure, *_ in found)
+        [(figure, field, number), *others] = found
+        right = put_right(one.text, figure, number) if number and not others else None
+        return Outcome("contradicted", spans, (passage,), field, right=right)
+    calc = ruling.calc if ruling else ""
+    if sums := wrong_sums(one.plain, calc, evidence, lent):
+        spans = tuple(each.told.text for each in sums)
+        right = put_right(one.text, sums[0].told, sums[0].sum.value) if len(sums) == 1 else None
+        return Outcome("missing", spans, outcome.passages, value=str(sums[0].sum), right=right)
+    if outcome.fails:
+        return outcome
+    days = tuple(
+        words
+        for words, is_right, has_year in _told_days(one.plain, evidence)
+        if not is_right and (has_year or not evidence.quotes(words))
+    )
+    return Outcome("missing", days, outcome.passages) if days else outcome
 
 
 def _of_plan(statement: Statement, ruling: Ruling | None) -> list[Figure]:
@@ -80,85 +105,8 @@ def _of_plan(statement: Statement, ruling: Ruling | None) -> list[Figure]:
     ]
 
 
-def _by_record(statement: Statement, evidence: Evidence, own: Container[Figure]) -> Outcome | None:
-    """Return a contradiction by the record of the one place that a statement cites."""
-    if not (found := otherwise(statement, evidence, own)):
-        return None
-    passage = next(p for p in evidence.passages if p.source in statement.cited)
-    spans = tuple(figure.text for figure, _, _ in found)
-    right = tuple((figure.text, figure_there) for figure, _, figure_there in found if figure_there)
-    return Outcome("contradicted", spans, (passage,), found[0][1], right=right)
-
-
-def _with_exact(statement: Statement, outcome: Outcome, evidence: Evidence, lent: Lent) -> Outcome:
-    """Return an outcome with what shown sums and weekdays should be that are told wrongly."""
-    sums = wrong_sums(statement.plain, evidence, lent)
-    pairs = [(told.text, better) for told, _, better in sums]
-    pairs += _wrong_days(statement.plain, evidence)
-    right = tuple(pair for pair in pairs if pair[1])
-    if outcome.fails:
-        accused = (pair for pair in right if any(pair[0] in span for span in outcome.spans)
-                   and pair not in outcome.right)  # fmt: skip
-        return replace(outcome, right=(*outcome.right, *accused))
-    value, spans = str(sums[0][1]) if sums else "", tuple(one for one, _ in pairs)
-    again = Outcome("missing", spans, outcome.passages, value=value, right=right)
-    return again if pairs else outcome
-
-
-def _with_own_record(statement: Statement, outcome: Outcome, evidence: Evidence) -> Outcome:
-    """Return an outcome with what the record of a cited place has for the accused figures."""
-    if not outcome.fails or outcome.right:
-        return outcome
-    right = {
-        figure.text: better
-        for figure, _, better in otherwise(statement, evidence)
-        if better and any(figure.text in span for span in outcome.spans)
-    }
-    told, there = figures(statement.plain), figures(outcome.quote)
-    if (
-        statement.kind == "cell"
-        and len(told) == len(there) == 1
-        and not told[0].kind
-        and (there[0].is_money or not there[0].kind)
-    ):
-        # A bare number of a cell is what the quote says.
-        better = "" if says(there[0], told[0]) else rewritten(told[0], there[0].amount)
-        right |= {told[0].text: better} if better else {}
-    return replace(outcome, right=tuple(right.items()))
-
-
-def _with_sources(
-    statements: Sequence[Statement], outcomes: Sequence[Outcome], evidence: Evidence
-) -> list[Outcome]:
-    """Return the outcomes; what is borne out is to cite its sources where its block cites none.
-
-    What rests on more than two that stand elsewhere sums them up, and needs no pile of marks; none
-    says what was not found.
-    """
-    cited, found = {one.block for one in statements if one.citations}, list[Outcome]()
-    shown = {name for one in statements for name in one.cited}
-    for one, outcome in zip(statements, outcomes, strict=True):
-        if one.kind == "heading":
-            outcome = replace(outcome, cite=None)
-        elif outcome.verdict == "supported" and one.kind != "cell" and one.block not in cited:
-            names = sources_named(outcome.passages, evidence)
-            sums_up = len(names) > MOST_BEHIND and shown.issuperset(names)
-            if sums_up or NOT_FOUND in one.exact:
-                names = ()
-            outcome = replace(outcome, cite=names[:MOST_BEHIND] or None)
-        found.append(outcome)
-    return found
-
-
-def _letter(ruling: Ruling) -> str:
-    return ruling.v.strip().lower()[:1]
-
-
 def _proved(
-    statement: Statement,
-    ruling: Ruling,
-    evidence: Evidence,
-    known: Lent,
+    statement: Statement, ruling: Ruling, evidence: Evidence, lent: Sequence[Figure]
 ) -> Outcome:
     named = (evidence.by_name.get(name.strip("[] ")) for name in ruling.p)
     passages = tuple(passage for passage in named if passage)
@@ -166,44 +114,63 @@ def _proved(
     if letter == "o":
         return Outcome("own")
     if letter == "c":
-        return computed(statement, ruling.calc, passages, evidence, known)
+        return computed(statement, ruling.calc, passages, evidence, lent)
     if letter == "s":
-        return _supported(statement, ruling, passages, evidence, known.sound)
-    spans = tuple(span for words in ruling.bad if (span := span_in(words, statement.plain)))
-    if not spans and any(span_in(words, statement.row) for words in ruling.bad):
+        return _supported(statement, ruling, passages, evidence, lent)
+    return _accused(statement, ruling, passages, evidence)
+
+
+def _accused(
+    statement: Statement, ruling: Ruling, passages: tuple[Passage, ...], evidence: Evidence
+) -> Outcome:
+    """Return a statement as missing, or contradicted where a passage has the words against it.
+
+    Only where the words at fault stand in it, and are not those of what it cites, or was told.
+    """
+    letter, plain = _letter(ruling), statement.plain
+    spans = tuple(span for words in ruling.bad if (span := span_in(words, plain)))
+    if not spans and (letter == "n" or any(span_in(words, statement.row) for words in ruling.bad)):
         # A row's head has no ruling of its own: a cell is wrong of it.
-        spans = (statement.plain,)
+        spans = (plain,)
     fix = ruling.fix if is_sound_fix(ruling.fix, statement, passages, spans) else ""
-    if spans and letter in ("p", "n", "x") and all(plan_has(s, evidence, statement) for s in spans):
-        # What else the statement says, the judge has found; the hours of a place are none of these.
-        if letter == "x":
+    # A judge puts together what a passage says in two places.
+    told = [ruling.says, *filter(None, split_at(ruling.says.replace("...", "…"), ";；…"))]
+    pairs = ((span_in(words, one.text), one) for words, one in product(told, passages))
+    quote, passage = next((pair for pair in pairs if pair[0]), ("", None))
+    if letter == "x" and spans and passage:
+        if all(_agrees(span, quote) for span in spans):
             return Outcome("unchecked", passages=passages)
-        return _supported(statement, ruling, passages, evidence, known.sound)
-    if letter == "x" and spans and (told := _contradicted(ruling, spans, passages, fix)):
-        return told
-    if letter == "n" and not spans:
-        spans = (statement.plain,)
-    if letter not in ("p", "n", "x") or not spans:
-        return Outcome("unchecked")
-    # Whose word it is may be wrong though the name stands on the page that is cited for it.
-    is_anothers = bool(fix) and not {p.source for p in passages} <= {*statement.cited}
-    # A hedge is dropped where the words stand and the passage's others do not.
-    if not any(span_in(ruling.says, passage.text) for passage in passages):
-        spans = tuple(span for span in spans if (is_anothers and not span_in(span, fix)) or not (
-            _is_borne(span, statement, evidence) or known.gives(span)
-            or _is_right_day(span, statement.plain, evidence)))  # fmt: skip
-    cite = cite_of(statement, passages, evidence) if letter == "p" else None
-    return Outcome("missing" if spans else "unchecked", spans, passages, cite=cite, fix=fix)
+        return Outcome("contradicted", spans, (passage,), quote, fix=fix)
+    if not passage:
+        # A hedge is dropped where the words stand and the passage's others do not.
+        right = {words for words, is_right, _ in _told_days(plain, evidence) if is_right}
+        spans = tuple(
+            span
+            for span in spans
+            if not (_is_borne(span, statement, evidence) or any(span in words for words in right))
+        )
+    is_accused = bool(spans) and letter in ("p", "n", "x")
+    return Outcome("missing" if is_accused else "unchecked", spans, passages, fix=fix)
 
 
 def _is_borne(span: str, statement: Statement, evidence: Evidence) -> bool:
     """Return whether some words stand as they are in what their statement cites, or was told."""
     long = sum(3 if char >= "\u3000" else 1 for char in span) >= _LONG_SPAN
-    held = evidence.holding(span) if long else []
     told = (KNOWN, *statement.cited)
-    if any(p.source in told and span_in(span, p.text) for p in held):
-        return True
-    return plan_has(span, evidence)
+    held = evidence.holding(span) if long else []
+    return any(p.source in told and span_in(span, p.text) for p in held) or _is_planned(
+        span, evidence
+    )
+
+
+def _is_planned(span: str, evidence: Evidence) -> bool:
+    """Return whether some words are times alone that were told, as those of a planned day."""
+    times, rest = figures(span), span
+    for figure in times:
+        rest = rest.replace(figure.text, "")
+    planned = {f.clock for p in evidence.passages if p.source == KNOWN for f in p.figures} - {None}
+    is_bare = bool(times) and len(letters_of(rest)) <= _PART_OF_DAY
+    return is_bare and all(figure.clock in planned for figure in times)
 
 
 def _supported(
@@ -211,7 +178,7 @@ def _supported(
     ruling: Ruling,
     passages: tuple[Passage, ...],
     evidence: Evidence,
-    sound: Sequence[Figure],
+    lent: Sequence[Figure],
 ) -> Outcome:
     """Return a statement as supported where its figures stand, with the sources that bear it.
 
@@ -221,37 +188,19 @@ def _supported(
     if not passages:
         held = evidence.holding(statement.plain)
         passages = tuple(p for p in held if p.source in (KNOWN, *statement.sources))[:1]
-    known = [*(f for p in passages for f in p.figures), *evidence.question_figures, *sound]
-    stated = distinct(figures(statement.plain))[:MOST_FIGURES]
+    known = [*(f for p in passages for f in p.figures), *evidence.question_figures, *lent]
     own = _of_plan(statement, ruling)
     unproved = tuple(
         figure.text
-        for figure in stated
-        if must_stand(figure, statement.plain)
-        and not (figure in own or stands(figure, known, evidence))
+        for figure in distinct(figures(statement.plain))[:MOST_FIGURES]
+        if states(figure, statement.plain)
+        and not (figure in own or stands(figure, known, evidence) or bounds(figure, known))
     )
     if unproved:
         return Outcome("unchecked", passages=passages, unproved=unproved)
     if not passages:
         return Outcome("unchecked" if statement.cited else "own")
     return Outcome("supported", passages=passages, cite=cite_of(statement, passages, evidence))
-
-
-def _contradicted(
-    ruling: Ruling, spans: tuple[str, ...], passages: tuple[Passage, ...], fix: str
-) -> Outcome | None:
-    """Return ‡ where a passage has the words that say otherwise; none where none has."""
-    # A judge puts together what a passage says in two places.
-    told = [
-        ruling.says,
-        *filter(None, map(str.strip, split_at(ruling.says.replace("...", "…"), ";；…"))),
-    ]
-    for words, passage in product(told, passages):
-        if quote := span_in(words, passage.text):
-            if all(_agrees(span, quote) for span in spans):
-                return Outcome("unchecked", passages=passages)
-            return Outcome("contradicted", spans, (passage,), quote, fix=fix)
-    return None
 
 
 def span_in(words: str, text: str) -> str:
@@ -332,58 +281,24 @@ def names_in(text: str) -> list[str]:
 
 
 _EACH = ("每", "逢", "very ")
-_HAN = "一二三四五六日"
 
 
-def _wrong_days(text: str, evidence: Evidence) -> list[tuple[str, str]]:
-    """Return the days that are told with a wrong weekday, and how they should read.
+def _told_days(text: str, evidence: Evidence) -> Iterator[tuple[str, bool, bool]]:
+    """Yield dates with the weekday beside them, whether that is right, and if a year is told.
 
-    Empty where no source has the day: then that may be the wrong one; or where several years may be
-    meant.
-    """
-    return [
-        (words, rights[0] if len(rights) == 1 and evidence.has(day) else "")
-        for words, rights, day in _told_days(text, evidence)
-        if words not in rights and ((day.date or (0,))[0] or not evidence.quotes(words))
-    ]
-
-
-def _is_right_day(span: str, text: str, evidence: Evidence) -> bool:
-    """Return whether words of a text are of a day that sources have, with its right weekday."""
-    return any(
-        span in words and words in rights and evidence.has(day)
-        for words, rights, day in _told_days(text, evidence)
-    )
-
-
-def _told_days(text: str, evidence: Evidence) -> Iterator[tuple[str, list[str], Figure]]:
-    """Yield dates with the weekday beside them, as they are told and as they should be.
-
-    One without a year is right if it is so in a year that may be meant.
+    One without a year is right if it is so in a year that may be meant: one with which sources tell
+    it, or that which is nearest to today, or two where that is far.
     """
     dates = [figure for figure in figures(text) if figure.date and all(figure.date[1:])]
     for begin, end, number in weekdays_in(text) if dates else ():
         figure = date_beside(text, begin, end, dates)
-        if figure and not text[:begin].endswith(_EACH):
-            named, rights = text[begin:end], list[str]()
-            first, last = min(begin, figure.start), max(end, figure.end)
-            for right in _weekdays(figure, evidence):
-                name = day_name[right - 1] if named.isascii() else named[:-1] + _HAN[right - 1]
-                told = named if right == number else name
-                rights.append(text[first:begin] + told + text[end:last])
-            if rights:
-                yield text[first:last], rights, figure
-
-
-def _weekdays(figure: Figure, evidence: Evidence) -> list[int]:
-    """Return the weekdays that a date may be: of its year, else of each that may be meant.
-
-    These are the years that sources tell it with, which may be other ones, and that which is
-    nearest to today, or two where that is far.
-    """
-    year, month, day = figure.date or (None, None, None)
-    now, years = evidence.day, {year} if year else evidence.years.get((month, day), set[int]())
-    found = [one for each in years if (one := real_day(each, month, day))]
-    if now and not year:
-        found += days_without_year(month or 0, day or 0, now)
-    return list(dict.fromkeys(each.isoweekday() for each in sorted(found)))
+        if figure is None or text[:begin].endswith(_EACH):
+            continue
+        year, month, day = figure.date or (None, None, None)
+        years = {year} if year else evidence.years.get((month, day), set[int]())
+        days = [one for each in years if (one := real_day(each, month, day))]
+        if evidence.day and not year:
+            days += days_without_year(month or 0, day or 0, evidence.day)
+        words = text[min(begin, figure.start) : max(end, figure.end)]
+        if days:
+            yield words, number in {each.isoweekday() for each in days}, bool(year)

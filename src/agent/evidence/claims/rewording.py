@@ -36,15 +36,20 @@ def as_the_judge_says(
     evidence: Evidence,
     notation: Notation,
 ) -> list[Outcome]:
-    """Return the outcomes; what fails has its judge's wording, or goes where it can be spared."""
+    """Return the outcomes; what fails reads as code knows to be right, else as its judge would.
+
+    It goes where the judge leaves nothing of it, and it can be spared.
+    """
     found = list[Outcome]()
     for one, outcome in zip(statements, outcomes, strict=True):
-        words = None
-        if outcome.fails and outcome.fix == LEAVES_OUT:
+        words = outcome.right
+        if words is None and outcome.fix == LEAVES_OUT:
             words = "" if can_be_left_out(text, one) else None
-        elif outcome.fails and outcome.fix:
+        elif words is None and outcome.fix:
             words = reworded(one, outcome.fix, evidence, notation)
-        found.append(replace(outcome, revised=words) if words is not None else outcome)
+        found.append(
+            replace(outcome, revised=words) if outcome.fails and words is not None else outcome
+        )
     return found
 
 
