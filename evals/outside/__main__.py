@@ -58,7 +58,7 @@ def main() -> None:
         print(f"# claims, {half} rows")
         print(*wice.recall(folder / "wice", half), sep="\n")
         if arguments.prompts:
-            wice.write(folder / "wice", half, arguments.limit, arguments.prompts, arguments.replies)
+            wice.write(folder / "wice", half, arguments.limit, arguments.prompts)
         if arguments.replies:
             print(*wice.report(folder / "wice", half, arguments.replies), sep="\n")
 

@@ -15,7 +15,6 @@ from agent.evidence.claims.judging import (
     Ruling,
     Rulings,
     passages_block,
-    second_looks,
     shown,
     statements_block,
 )
@@ -85,15 +84,12 @@ def recall(folder: Path, half: str) -> Iterator[str]:
     yield f"tokens of passages a claim       {tokens / asked:>8.0f}"
 
 
-def write(folder: Path, half: str, limit: int, target: Path, replies: Path | None) -> None:
-    """Write a prompt a claim, without its label; after `replies` those of the second looks."""
+def write(folder: Path, half: str, limit: int, target: Path) -> None:
+    """Write a prompt a claim, without its label."""
     target.mkdir(parents=True, exist_ok=True)
     (target / "system.md").write_text(render("claim_check_system"), "utf-8")
     for row in rows(folder, half, limit):
         evidence, batch, name = row.evidence, [row.statement], str(row.number)
-        if replies:
-            batch = second_looks(batch, _rulings(replies / f"{name}.json"), evidence)
-            name += _AGAIN
         prompt = render(
             "claim_check",
             today=evidence.today,
@@ -101,11 +97,7 @@ def write(folder: Path, half: str, limit: int, target: Path, replies: Path | Non
             passages=passages_block(batch, evidence),
             statements=statements_block(batch, evidence, MARKED),
         )
-        if batch:
-            (target / f"{name}.md").write_text(prompt, "utf-8")
-
-
-_AGAIN = "-again"
+        (target / f"{name}.md").write_text(prompt, "utf-8")
 
 
 def _rulings(path: Path) -> list[Ruling]:
@@ -113,14 +105,13 @@ def _rulings(path: Path) -> list[Ruling]:
 
 
 def report(folder: Path, half: str, replies: Path) -> Iterator[str]:
-    """Yield what the replies to the prompts come to: `N.json`, `N-again.json` beside each other."""
+    """Yield what the replies to the prompts come to, `N.json` each."""
     counts = {(supported, acted): 0 for supported in (True, False) for acted in (True, False)}
     for row in rows(folder, half):
         rulings = _rulings(replies / f"{row.number}.json")
         if not rulings:
             continue
-        again = _rulings(replies / f"{row.number}{_AGAIN}.json")
-        [outcome] = proved([row.statement], dict(enumerate(again or rulings)), row.evidence)
+        [outcome] = proved([row.statement], dict(enumerate(rulings)), row.evidence)
         counts[row.supported, outcome.fails] += 1
     bad, good = (counts[kind, True] + counts[kind, False] for kind in (False, True))
     if not (bad and good):

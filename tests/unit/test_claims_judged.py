@@ -10,7 +10,7 @@ from agent.assistants.common.claims import Checked, ClaimCheck, unchecked
 from agent.assistants.common.judge import Ask, Judge
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, BudgetExceeded
-from agent.evidence.claims.judging import Ruling, passages_block
+from agent.evidence.claims.judging import Ruling
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.statements import MARKED, Statement
 from agent.evidence.types import Place, Source
@@ -180,33 +180,6 @@ async def test_a_statement_that_stands_nowhere_leaves_the_line_that_says_more() 
     done = await checked("有免费轮椅。", Reader(轮椅=gone), tells=True)
     assert say("answer.left_out", "zh", count=1) not in done.text
     assert "有免费轮椅†" in done.text
-
-
-async def test_what_is_accused_of_words_that_the_judge_was_not_shown_is_judged_again() -> None:
-    parts = (
-        "李安创办了海港合唱团",
-        "至今仍在利兹指挥每一场音乐会",
-        "写过两本关于圣歌的书",
-        "教了三十年声乐",
-    )
-    said = "，".join(parts)
-    pages = [f"{part}，报纸也写过。" * 9 for part in parts]
-    others = [f"第{n}间房有一扇窗和一扇通往花园的门，夏天很凉快。" * 4 for n in range(9)]
-    evidence = Evidence(
-        {"w0-0": Record(["\n".join([*pages, *others, others[0] + "她在约克长大。"])])}
-    )
-    accused: dict[str, object] = {"v": "p", "p": ["1.1"], "bad": ["在约克长大"]}
-    asked = list[Sequence[Statement]]()
-
-    async def judge(batch: Sequence[Statement], evidence: Evidence) -> list[Ruling]:
-        asked.append(batch)
-        sees = "约克" in passages_block(batch, evidence)
-        ruling = SUPPORTED if sees else accused
-        return [Ruling.model_validate({"id": one.name, **ruling}) for one in batch]
-
-    text = f"{said}，在约克长大[1]({URL})。"
-    done = await checked(text, judge, rests_on=evidence)
-    assert (len(asked), done.counts["supported"], done.missing) == (2, 1, 0)
 
 
 BAD: dict[str, object] = {"v": "p", "p": ["1.1"], "bad": ["有免费轮椅"]}

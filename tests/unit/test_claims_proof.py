@@ -14,7 +14,6 @@ from agent.evidence.claims.formulas import value_of
 from agent.evidence.claims.judging import (
     Ruling,
     Rulings,
-    second_looks,
     shown,
     statements_block,
 )
@@ -129,49 +128,6 @@ LINES = evidence(
     w2_0="处理能力为每日一百二十万吨，三成来自北湖厂。净利润为-3.2亿元，上年同期为1.1亿元。",
     w3_0="馆藏一千二百件，其中清代四百件。Daily 10:00-21:00. It fell by 9.2 mmHg.",
 )
-
-
-def test_what_is_accused_is_judged_again_with_the_passage_that_has_its_words() -> None:
-    parts = (
-        "Ann Lee founded the Harbour Choir of Leeds",
-        "leads its concerts in Kirkgate Market",
-        "wrote two learned books on hymns and carols",
-        "taught singing for thirty years",
-    )
-    said = ", ".join(parts)
-    page = [f"{part}, says the paper about the choir. " * 5 for part in parts]
-    other = [f"Room {n} has a window and a door to the garden." * 6 for n in range(9)]
-    known = Evidence({"w0-0": Record(["\n".join([*page, *other, "She grew up in York."])])})
-    one = statements(f"{said}, and grew up in York [^w0-0].", MARKED)
-    assert not any("York" in passage.text for passage in shown(one, known))
-    [again] = second_looks(one, [Ruling(id=one[0].name, v="p", bad=["grew up in York"])], known)
-    assert any("York" in passage.text for passage in shown([again], known))
-    assert second_looks(one, [Ruling(id=one[0].name, v="s")], known) == []
-    seen = [*shown(one, known), *shown([again], known)]
-    assert second_looks([again], [Ruling(id=one[0].name, v="n")], known) == []
-    assert {passage.name for passage in seen} == set(known.by_name)
-
-
-def test_before_it_goes_a_statement_is_read_against_all_that_its_source_says() -> None:
-    rows = "\n".join(
-        f"房间{n}朝南，有阳台，没有电梯，可以住两位客人，早餐另收费。" for n in range(60)
-    )
-    known = evidence(w0_0=f"{rows}\nWrite to strangers of a lift only by post.", w1_0=rows)
-    [one] = statements("有电梯的事只能写信问[^w0-0]。", MARKED)
-    first = {passage.name for passage in shown([one], known)}
-    [again] = second_looks([one], [Ruling(id=one.name, v="n")], known)
-    second = shown([again], known)
-    assert any("only by post" in passage.text for passage in second)
-    assert {p.name for p in known.passages if p.source == "w0-0"} <= {p.name for p in second}
-    assert len(first) < len(second)
-
-
-def test_what_a_second_look_reads_of_cited_pages_has_an_end() -> None:
-    rows = "\n".join(f"Room {n} of the wing is closed for works until spring." for n in range(2000))
-    known = evidence(w0_0=rows, w1_0=rows)
-    batch = statements("\n\n".join(f"The lift {n} runs [^w0-0]." for n in range(12)), MARKED)
-    looks = second_looks(batch, [Ruling(id=one.name, v="n") for one in batch], known)
-    assert sum(passage.tokens for passage in shown(looks, known)) < 14_000
 
 
 def test_a_sentence_that_is_left_out_leaves_its_line_whole() -> None:
@@ -292,7 +248,7 @@ def test_a_short_source_that_is_cited_is_shown_whole_in_another_language_too() -
     [one] = statements("改写存储过程的费用常常超过省下的许可费[^w0-0]。", MARKED)
     cited = [passage for passage in known.passages if passage.source == "w0-0"]
     assert len(cited) == 2
-    assert known.best(one, 60, 0.05)[: len(cited)] == cited
+    assert known.best(one, 60)[: len(cited)] == cited
 
 
 def test_the_ways_of_a_place_to_others_stand_apart_from_its_record() -> None:
@@ -309,30 +265,7 @@ def test_a_long_source_cited_first_takes_no_room_from_a_short_one() -> None:
     known = evidence(w0_0=rows, w1_0="Der Aufzug fährt nicht.\n" + "Es gibt keine Rampe. " * 20)
     [one] = statements("The wing has no lift [^w0-0][^w1-0].", MARKED)
     short = [passage for passage in known.passages if passage.source == "w1-0"]
-    assert set(short) <= set(known.best(one, 60, 0.05))
-
-
-def test_a_second_look_is_first_at_what_is_cited() -> None:
-    row = "Room {} of the eastern wing is closed for works until the spring of next year."
-    rows = "\n".join(row.format(n) for n in range(90))
-    known = evidence(w1_0=rows, w0_0=rows + "\nThe lift to the terrace takes no wheelchairs.",
-                     w2_0=f"{rows}\nThe lift to the terrace takes no wheelchairs.")  # fmt: skip
-    [one] = statements(
-        "Tickets are sold at the gate, the lift takes no wheelchairs [^w2-0].", MARKED
-    )
-    ruling = Ruling(id=one.name, v="p", bad=["the lift takes no wheelchairs"])
-    assert known.holding("the lift takes no wheelchairs")[0].source == "w0-0"
-    held = known.holding(ruling.bad[0], (), one.cited)
-    assert [passage.source for passage in held[:2]] == ["w2-0", "w0-0"]
-
-
-def test_a_second_look_keeps_what_bore_out_the_rest() -> None:
-    known = evidence(w0_0=f"{PALACE_PAGE}\n" + "其他说明若干，与票价无关，也不涉及时间。\n" * 40,
-                     w1_0="轮椅可以在东门免费借用，押金二百元，当天归还。" * 4)  # fmt: skip
-    [one] = statements("故宫门票60元，轮椅免费借用[^w0-0]。", MARKED)
-    ruling = Ruling(id=one.name, v="p", p=["1.1"], bad=["轮椅免费借用"])
-    for look in second_looks([one], [ruling], known):
-        assert look.also[0] == "1.1"
+    assert set(short) <= set(known.best(one, 60))
 
 
 def test_a_title_is_no_passage_of_its_own() -> None:
@@ -358,8 +291,8 @@ def test_a_heading_is_told_once_and_words_before_only_where_the_line_above_is_an
     found = statements(text, MARKED)
     told = statements_block(found, PALACE, MARKED).splitlines()
     assert told == [
-        f"1 {long}。",
-        "2 它很大。   (In: 故宫)",
+        f"1 {long}。   (In: 故宫)",
+        "2 它很大。",
         "3 周一不开。",
         "row 门票",
         "4a 价: 60元",

@@ -32,7 +32,7 @@ def test_of_a_sentence_with_three_facts_each_one_s_passage_is_shown() -> None:
         "MD5 only warns [^w0-0].",
         MARKED,
     )
-    shown = " ".join(p.text for p in known.best(one, 160, 0.05))
+    shown = " ".join(p.text for p in known.best(one, 160))
     assert all(fact[:30] in shown for fact in facts)
 
 

@@ -29,7 +29,7 @@ from agent.evidence.claims.corrected import (
     signs,
     with_quotes,
 )
-from agent.evidence.claims.judging import BATCH, Ruling, batches, second_looks
+from agent.evidence.claims.judging import BATCH, Ruling, batches
 from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.proof import proved
@@ -186,10 +186,6 @@ class ClaimCheck:
             if isinstance(found, BudgetExceeded):
                 self._judging.unpaid |= {one.key for one in asked}
             rulings = _rulings(found)
-            looks = await compute(
-                lambda: second_looks(asked, rulings, evidence), otherwise=list[Statement]
-            )
-            rulings = [*rulings, *_rulings(await judge(looks, evidence) if looks else None)]
         self._judging.heard |= {one.key for one in asked}
         every = {one.key for one in self.statements} or self._judging.asked
         self.told(len(self._judging.heard & every), len(every))

@@ -2,8 +2,7 @@
 
 import math
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 from operator import eq
 from typing import Annotated, Any
@@ -19,17 +18,12 @@ from agent.evidence.numbering import is_carried
 BATCH, _CELL, _MORE_OF_A_ROW = 12, 0.5, 4
 """Statements of one call, whose reply takes as long as it has words; what a cell counts of one, and
 what the rest of a row may add."""
-_EACH, _WHOLE, _FEW = 220, 6000, 70
+_EACH, _WHOLE, _FEW = 260, 6000, 70
 """Tokens of passages: that one statement adds at most, of a call, and a statement's share up to
 which all passages there are are shown."""
-_LONGEST_REPLY, _MOST_NAMES, _LOOKS = 600, 6, 2
-_NEW = 0.05
-"""Of the words of a statement, what a passage is shown for that those before it lack."""
-_NEAREST = 2
-"""Passages of a statement whose own files are shown whole, where these are short."""
+_LONGEST_REPLY, _MOST_NAMES = 600, 6
 _MOST_PLACES = 15
-"""Places of which all records are shown beside a sentence that may be about several, and whose
-records are shown since statements name them."""
+"""Places whose records are all shown, and of more those that statements name."""
 
 
 def _text(value: Any) -> str:
@@ -112,16 +106,10 @@ def shown(batch: Sequence[Statement], evidence: Evidence) -> list[Passage]:
     """Return the passages of a call: all where they are few, else the best of each statement."""
     if evidence.tokens <= min(_WHOLE, _FEW * len(batch)):
         return evidence.passages
-    ranked = [evidence.best(statement, _EACH, _NEW) for statement in batch]
-    also = {name for statement in batch for name in statement.also}
-    picked, used = (also & evidence.by_name.keys()) | _own_files(batch, ranked, evidence), 0
-    records = evidence.of_places
-    picked |= {records[name] for name in _named_in(batch, evidence)}
-    picked |= {name for statement in batch for name in evidence.worked_out(statement)}
-    # Where this turn found places, those of earlier ones are meant by their names only.
-    new = {name: first for name, first in records.items() if not is_carried(name)} or records
-    if len(new) <= _MOST_PLACES and any(_is_of_several(one, records) for one in batch):
-        picked |= {*new.values()}
+    also = {name for statement in batch for name in statement.also} & evidence.by_name.keys()
+    also |= {name for statement in batch for name in evidence.worked_out(statement)}
+    picked, used = also | _own_files(batch, evidence) | _of_places(batch, evidence), 0
+    ranked = [evidence.best(statement, _EACH) for statement in batch]
     for depth in range(max(map(len, ranked), default=0)):
         for passages in ranked:
             if depth < len(passages) and passages[depth].name not in picked:
@@ -132,70 +120,33 @@ def shown(batch: Sequence[Statement], evidence: Evidence) -> list[Passage]:
     return [passage for passage in evidence.passages if passage.name in picked]
 
 
-def _own_files(
-    batch: Sequence[Statement], ranked: Sequence[Sequence[Passage]], evidence: Evidence
-) -> set[str]:
-    """Return the passages of short own files: of all where a statement cites any of them.
+def _own_files(batch: Sequence[Statement], evidence: Evidence) -> frozenset[str]:
+    """Return the passages of short own files where any is cited, or where nothing was found.
 
-    Two files may bear it out together, in two languages; and none may have what was not found.
-    Beside other statements stand those of the files that are nearest to them.
+    Two files may bear a statement out together, in two languages.
     """
     cited = {name for one in batch for name in one.exact or one.cited}
-    own = {evidence.by_name[name].source for name in evidence.small_own}
-    if not own or NOT_FOUND in cited or cited & own:
-        return {*evidence.small_own}
-    near = (passage.source for passages in ranked for passage in passages[:_NEAREST])
-    files = {evidence.numbers[name] for name in near if name in own}
-    named = ((name, evidence.by_name[name].source) for name in evidence.small_own)
-    return {name for name, source in named if evidence.numbers[source] in files}
+    own = {evidence.by_name[name].source for name in evidence.small_own} | {NOT_FOUND}
+    return evidence.small_own if cited & own else frozenset()
 
 
-def _named_in(batch: Sequence[Statement], evidence: Evidence) -> list[str]:
-    """Return the sources of the places that statements name, whatever they cite."""
-    places = {name: place for name in evidence.of_places if (place := evidence.records[name].place)}
-    text = "\n".join(f"{one.said}\n{one.context * needs_context(one)}" for one in batch)
-    named = mentioned([*places.values()], text)
-    known = [name for name, place in places.items() if place["id"] in named]
-    return sorted(known, key=lambda name: named[places[name]["id"]])[:_MOST_PLACES]
-
-
-def _is_of_several(statement: Statement, of_places: Container[str]) -> bool:
-    """Return whether a sentence beside a list may be about any of the places.
+def _of_places(batch: Sequence[Statement], evidence: Evidence) -> set[str]:
+    """Return the records of this turn's places where they are few, and of those that are named.
 
     "The two museums are free" shares few words with the records of the museums.
     """
-    cited = [name for name in statement.cited if name in of_places]
-    return statement.kind == "sentence" and (not statement.cited or len(cited) > 1)
-
-
-def second_looks(
-    batch: Sequence[Statement], rulings: Sequence[Ruling], evidence: Evidence
-) -> list[Statement]:
-    """Return the statements to judge once more, with passages that the judge was not shown.
-
-    Words that are said to stand nowhere stand in those, or most of them do; and what is cited is
-    shown whole, as far as there is room: shared words do not tell which passage decides.
-    """
-    accused = {r.id: r for r in rulings if r.v.strip().lower()[:1] in ("p", "n") and not r.says}
-    seen = {passage.name for passage in shown(batch, evidence)} if accused else set()
-    looks, whole, room = list[Statement](), set[str](), _WHOLE
-    for statement in batch:
-        if ruling := accused.get(statement.name):
-            held = [
-                evidence.holding(span, seen, statement.cited)[:_LOOKS]
-                for span in ruling.bad or [statement.plain]
-            ]
-            names = dict.fromkeys(p.name for passages in held for p in passages)
-            for passage in evidence.not_shown(statement, seen):
-                if passage.name not in whole and (room := room - passage.tokens) < 0:
-                    break
-                whole.add(passage.name)
-                names[passage.name] = None
-            if names:
-                # What bore out the rest of it is shown again.
-                named = [name for name in ruling.p if name in evidence.by_name]
-                looks.append(replace(statement, also=(*named, *names)))
-    return looks
+    places = {name: place for name in evidence.of_places if (place := evidence.records[name].place)}
+    named = mentioned([*places.values()], "\n".join(f"{one.said}\n{one.context}" for one in batch))
+    # Where this turn found places, those of earlier ones are meant by their names only.
+    new = [name for name in places if not is_carried(name)] or [*places]
+    is_of_many = any(one.kind == "sentence" and len({*one.cited} & {*places}) != 1
+                     and (not one.cited or {*one.cited} & {*places}) for one in batch)  # fmt: skip
+    known = sorted((n for n, place in places.items() if place["id"] in named),
+                   key=lambda name: named[places[name]["id"]])[:_MOST_PLACES]  # fmt: skip
+    return {
+        evidence.of_places[n]
+        for n in (*known, *(new if is_of_many and len(new) <= _MOST_PLACES else ()))
+    }
 
 
 def passages_block(batch: Sequence[Statement], evidence: Evidence) -> str:
@@ -224,12 +175,10 @@ def statements_block(batch: Sequence[Statement], evidence: Evidence, notation: N
     for statement in batch:
         text = _with_numbers(statement, evidence, notation)
         text = " ".join(text.translate(_SIGNS).split())
-        told = ""
-        if needs_context(statement):
-            context = statement.context.removesuffix(before).rstrip(" /").split(_WITHIN)
-            known = sum(takewhile(bool, map(eq, context, above)))
-            told = f"{CONTEXT}{_WITHIN.join(context[known:])})" if any(context[known:]) else ""
-            above = context if any(context) else above
+        context = statement.context.removesuffix(before).rstrip(" /").split(_WITHIN)
+        known = sum(takewhile(bool, map(eq, context, above)))
+        told = f"{CONTEXT}{_WITHIN.join(context[known:])})" if any(context[known:]) else ""
+        above = context if any(context) else above
         if statement.kind != "cell":
             before = end_of(statement.plain)
             lines.append(f"{statement.name} {text}{told}")
@@ -253,27 +202,10 @@ def _with_numbers(statement: Statement, evidence: Evidence, notation: Notation) 
     return notation.pattern.sub(numbers, statement.text)
 
 
-def needs_context(statement: Statement) -> bool:
-    """Return whether a statement may only be understood with the words before it."""
-    is_short = len(statement.plain) < _SHORT
-    return bool(statement.leans or statement.subject or is_short or refers_back(statement))
-
-
-def refers_back(statement: Statement) -> bool:
-    """Return whether a statement begins with a word for something that stands before it."""
-    return bool(_REFERS.match(statement.plain))
-
-
 CONTEXT = "   (In: "
 """What stands before the words that a statement is read with."""
 _WITHIN = " / "
-_SHORT = 60
 _SIGNS = str.maketrans("", "", "†‡")
-_REFERS = re.compile(
-    r"\W*(?:(?:it|they|he|she|this|that|these|those|its|their|both|there|then|so|but|and|also|here|which)\b"
-    r"|它|他|她|其|这|那|该|此|两者|都|也|而|但|并|另|均)",
-    re.IGNORECASE,
-)
 
 
 def _numbers(ids: Sequence[str], evidence: Evidence) -> str:

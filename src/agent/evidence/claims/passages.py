@@ -3,13 +3,14 @@
 import math
 import re
 from bisect import bisect_left, bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
 from heapq import nlargest
+from itertools import groupby
 from operator import itemgetter
 
 from agent.core.processor import breathe, lazy_property
@@ -28,14 +29,13 @@ _LONG, _HAN_WEIGHT, _WEIGHT, _LIGHT = 300, 3, 300, 100
 most and, where more follows, at least."""
 _MOST_READ = 400_000
 """Characters of one source."""
-_MANY, _NEARLY_ALL = 20, 0.6
 KNOWN = "known"
 """The source of what needs none: the question, the user's words, what was already told."""
-_OF_CITED = 3.0
-"""What equal figures add in a passage of what a statement cites."""
-_FOR_FIGURE, _FOR_CONTEXT, _MOST_TERMS, _MOST_FIGURES = 1.5, 0.25, 40, 20
-_MOST_SHOWN, _MOST_NAMED = 40, 6
-"""Passages of sources that a statement does not cite, and of those that its writer named."""
+_MANY, _NEARLY_ALL = 20, 0.6
+_OF_CITED, _FOR_FIGURE, _FOR_CONTEXT, _AGAIN, _LEAST = 5.0, 1.5, 0.25, 0.5, 0.12
+"""What the words of a cited passage weigh; an equal figure; a word of the context; a word that
+passages which are shown already have; of all that a statement says, what a passage brings."""
+_MOST_TERMS, _MOST_FIGURES, _MOST_RANKED = 40, 20, 40
 _SHORT_SOURCE, _SHORT_SOURCES = 700, 1400
 """Tokens of a source that is shown whole to whoever judges what cites it, and of all that one
 statement cites: shared words do not tell which passage decides, of another language least."""
@@ -203,15 +203,16 @@ class Evidence:
         numbers = {name: order[record.page or name] for name, record in self.records.items()}
         self.numbers = {KNOWN: 0, **dict(sorted(numbers.items(), key=itemgetter(1)))}
         self.passages, counts = [], Counter[int]()
-        told = dict[str, set[str]]()
+        told = defaultdict[int, set[str]](set)
         for name, number in self.numbers.items():
-            texts = self.records[name].texts if name in self.records else self.known
-            whole = name in self.records and self.records[name].place is not None
-            page = self.records[name].page if name in self.records else KNOWN
-            if page and not whole:
-                texts = [_untold(text, told.setdefault(page, {""})) for text in texts]
-            # What else is known of a place, its ways to others above all, stands apart.
-            pieces = [*texts[:1], *packed(texts[1:])] if whole else packed(texts)
+            record = self.records.get(name, Record(self.known, page=KNOWN))
+            if record.place is not None:
+                # What else is known of a place, its ways to others above all, stands apart.
+                pieces = [*record.texts[:1], *packed(record.texts[1:])]
+            elif record.page:
+                pieces = [*packed(_untold(text, told[number]) for text in record.texts)]
+            else:
+                pieces = [*packed(record.texts)]
             for piece in filter(str.strip, pieces):
                 counts[number] += 1
                 text = " ".join(MARKER.sub("", piece).split())
@@ -271,13 +272,10 @@ class Evidence:
     def _figures(self) -> _FigureIndex:
         return _FigureIndex(self.passages)
 
-    def has_number(self, number: Decimal) -> bool:
-        """Return whether any passage has a number, in whatever unit."""
-        return number in self._figures.values
-
     def has_term(self, term: Decimal, values: Container[Decimal] = ()) -> bool:
         """Return whether a sum's term is plain, or stands among values or in any passage."""
-        return is_plain(term) or any(n in values or self.has_number(n) for n in forms_of(term))
+        there = self._figures.values
+        return is_plain(term) or any(n in values or n in there for n in forms_of(term))
 
     def has(self, figure: Figure) -> bool:
         """Return whether any passage says a figure, or it is one of the next days."""
@@ -309,41 +307,12 @@ class Evidence:
         }
 
     @lazy_property
-    def _places(self) -> dict[str, list[int]]:
-        """Return where the passages of each source stand."""
-        places: dict[str, list[int]] = {}
+    def _places(self) -> Mapping[int, Sequence[int]]:
+        """Return where the passages of each number stand: a page's may be under two ids."""
+        places = defaultdict[int, list[int]](list)
         for place, passage in enumerate(self.passages):
-            places.setdefault(passage.source, []).append(place)
+            places[self.numbers[passage.source]].append(place)
         return places
-
-    @lazy_property
-    def _tellers(self) -> dict[int, list[str]]:
-        """Return the sources that have the words of each number: a page's may be under two ids."""
-        tellers: dict[int, list[str]] = {}
-        for name in self._places:
-            tellers.setdefault(self.numbers[name], []).append(name)
-        return tellers
-
-    def _telling(self, names: Iterable[str]) -> list[str]:
-        """Return the sources that have the words of some, each once; a file's passages stand alone.
-
-        But an id of a file that has no words of its own stands for all of them.
-        """
-        told = dict[str, None]()
-        for name in names:
-            own = [name] if name in self._places else []
-            is_passage = bool(own) and name in self.records and self.records[name].is_own
-            others = () if is_passage else self._tellers.get(self.numbers.get(name, -1), ())
-            told |= dict.fromkeys([*own, *others])
-        return [*told]
-
-    @lazy_property
-    def _tokens_of(self) -> dict[str, int]:
-        """Return how long each source is, in tokens."""
-        tokens: dict[str, int] = {}
-        for passage in self.passages:
-            tokens[passage.source] = tokens.get(passage.source, 0) + passage.tokens
-        return tokens
 
     @lazy_property
     def _shares(self) -> list[float]:
@@ -351,181 +320,129 @@ class Evidence:
         mean = sum(len(p.words) for p in self.passages) / max(1, len(self.passages)) or 1.0
         return [1 / (1 + len(passage.words) / mean / 2) for passage in self.passages]
 
+    def _rarity(self, holders: int) -> float:
+        return math.log(1 + (len(self.passages) - holders + 0.5) / (holders + 0.5))
+
     def _rarity_of(self, word: str) -> float:
         return self._rarity(len(self._holders.get(word, ())))
 
     def read(self) -> None:
         """Index all passages now, not when the first statement asks for them."""
-        _ = self._holders, self._shares, self.tokens, self._figures, self._tokens_of
+        _ = self._holders, self._shares, self.tokens, self._figures, self._places
 
     def says(self, plain: str) -> bool:
         """Return whether code itself says these words in the text."""
         return any(plain in text for text in self.own)
 
-    def _scores(self, statement: Statement, of_figures: Mapping[int, float]) -> list[float]:
-        """Return how well each passage fits a statement: by rare words, and by equal figures."""
-        scores, shares = [0.0] * len(self.passages), self._shares
-        own, context = words(statement.said), words(statement.context)
-        weights = [(self._rarity_of(word), word, 1.0) for word in own]
-        weights += [(self._rarity_of(word), word, _FOR_CONTEXT) for word in context - own]
-        for rarity, word, weight in nlargest(_MOST_TERMS, weights):
-            breathe()
-            holders = self._holders.get(word, ())
-            # What nearly all passages say tells none of many apart.
-            if len(holders) > max(_MANY, len(self.passages) * _NEARLY_ALL):
-                continue
-            worth = weight * rarity
-            for place in holders:
-                scores[place] += worth * shares[place]
-        for place, worth in of_figures.items():
-            scores[place] += _FOR_FIGURE * worth
-        return scores
-
-    def _of_figures(self, statement: Statement) -> dict[int, float]:
-        """Return what the passages that say figures of a statement are worth, by their places."""
-        found: dict[int, float] = {}
-        for figure in distinct(figures(statement.said))[:_MOST_FIGURES]:
-            equal = self._figures.holders(figure)
-            for place in equal:
-                found[place] = found.get(place, 0.0) + self._rarity(len(equal))
-        return found
-
     def quotes(self, span: str) -> bool:
         """Return whether a passage has a span as it is."""
         return any(span in passage.text for passage in self.passages)
 
-    def holding(
-        self, span: str, but: Container[str] = (), first: Container[str] = ()
-    ) -> list[Passage]:
-        """Return the best passages that have most of the rarest words of a span, but some.
-
-        Those of the sources `first` come first.
-        """
+    def holding(self, span: str) -> list[Passage]:
+        """Return the best passages that have most of the rarest words of a span."""
         rarest = sorted(((self._rarity_of(word), word) for word in words(span)), reverse=True)
-        held: dict[int, float] = {}
+        held = defaultdict[int, float](float)
         for weight, word in rarest[:_MOST_WORDS]:
             breathe()
             for place in self._holders.get(word, ()):
-                held[place] = held.get(place, 0.0) + weight
+                held[place] += weight
         enough = _MOST_OF_A_SPAN * sum(weight for weight, _ in rarest[:_MOST_WORDS])
-        passages = self.passages
-        fits = (i for i in held if held[i] >= enough and passages[i].name not in but)
-        best = nlargest(_MOST_HELD, fits, key=lambda i: (passages[i].source in first, held[i], -i))
-        return [passages[place] for place in best]
+        fits = (place for place, weight in held.items() if weight >= enough)
+        best = nlargest(_MOST_HELD, fits, key=lambda place: (held[place], -place))
+        return [self.passages[place] for place in best]
 
-    def _rarity(self, holders: int) -> float:
-        return math.log(1 + (len(self.passages) - holders + 0.5) / (holders + 0.5))
+    def best(self, statement: Statement, budget: int) -> list[Passage]:
+        """Return the passages to show for a statement, within a budget of tokens.
 
-    def best(self, statement: Statement, budget: int, new: float = 0.0) -> list[Passage]:
-        """Return the passages to show for a statement: of what it cites, then the best others.
-
-        A short source that it cites is shown whole. Of the others only those that bring a share of
-        its words that these before it lack.
+        A short source that it cites is shown whole. Then each passage brings most of what those
+        before it lack, by rare words and equal figures: a sentence with three facts would have the
+        passages of one of them alone. At least the first of what it cites comes along.
         """
-        weights = {word: self._rarity_of(word) for word in words(statement.said)} if new else {}
-        least = new * sum(weights.values())
-        picked = self._whole_sources(statement)
-        used, shown = 0, {passage.name for passage in picked}
-        cited = self._telling(statement.sources)
-        for passage in picked:
-            weights |= dict.fromkeys(weights.keys() & passage.words, 0.0)
-        for place in self._ranked_for(statement):
-            passage = self.passages[place]
-            if passage.name in shown:
-                continue
-            brought = weights.keys() & passage.words if new else ()
-            is_new = sum(map(weights.__getitem__, brought)) >= least
-            is_needed = not picked or passage.source in cited or is_new
-            if not picked or (is_needed and used + passage.tokens <= budget):
-                picked.append(passage)
-                used += passage.tokens
-                weights |= dict.fromkeys(brought, 0.0)
-        return picked
-
-    def _whole_sources(self, statement: Statement) -> list[Passage]:
-        """Return all passages of the short sources that a statement's writer named."""
-        found, room = list[Passage](), _SHORT_SOURCES
-        for name in self._telling(_named(statement)):
-            if (size := self._tokens_of.get(name, 0)) <= min(room, _SHORT_SOURCE):
+        names = sorted(statement.sources, key=lambda name: name not in statement.exact)
+        cited = dict.fromkeys(self.numbers.get(name, -1) for name in names)
+        picked, room = list[int](), _SHORT_SOURCES
+        for places in (self._places.get(number, ()) for number in cited):
+            size = sum(self.passages[place].tokens for place in places)
+            if size <= min(room, _SHORT_SOURCE):
                 room -= size
-                found += [self.passages[place] for place in self._places.get(name, ())]
-        return found
+                picked += places
+        first = [place for number in cited for place in self._places.get(number, ())][:1]
+        for place in self._ranked(statement, cited, picked) or first:
+            size = self.passages[place].tokens
+            if size <= budget or not picked:
+                budget -= size
+                picked.append(place)
+        return [self.passages[place] for place in picked]
 
-    def not_shown(self, statement: Statement, seen: Container[str]) -> list[Passage]:
-        """Return what else the sources say that a statement's writer named, the best first."""
-        named = self._telling(_named(statement))
-        ranked = map(self.passages.__getitem__, self._ranked_for(statement))
-        return [each for each in ranked if each.source in named and each.name not in seen]
-
-    def _covering(self, ranked: Sequence[int], statement: Statement) -> list[int]:
-        """Return ranked places so that each of the first brings most that those before it lack.
-
-        A sentence with three facts would have the passages of one of them alone.
-        """
-        first, *rest = ranked or [-1]
-        picked, left = [first], words(statement.said)
-        while rest and (left := left - self.passages[picked[-1]].words):
-            breathe()
-            near = rest[:_MOST_SHOWN]
-            brought = [
-                sum(map(self._rarity_of, left & self.passages[place].words)) for place in near
-            ]
-            if not (most := max(brought)):
-                break
-            picked.append(rest.pop(brought.index(most)))
-        return [*picked, *rest] if ranked else []
-
-    def _ranked_for(self, statement: Statement) -> list[int]:
+    def _ranked(
+        self, statement: Statement, cited: Container[int], picked: Sequence[int]
+    ) -> list[int]:
         """Return the places of the passages that may decide a statement, the best first."""
-        of_figures, cited = self._of_figures(statement), self._telling(statement.sources)
-        scores = self._scores(statement, of_figures)
-        places = [place for name in cited for place in self._places.get(name, ())]
-        # Of a long table that is cited, the rows with these figures decide.
-        fits = {p: scores[p] + _OF_CITED * of_figures.get(p, 0.0) for p in places}
-        own = self._covering(
-            _ranked(((fit, -p) for p, fit in fits.items()), len(places)), statement
-        )
-        named = [p for name in self._telling(statement.exact) for p in self._places.get(name, ())]
-        named = sorted(named, key=lambda place: -fits.get(place, 0.0))
-        named = self._covering(named, statement)[:_MOST_NAMED]
-        own = [*named, *(place for place in own if place not in named)]
-        among = frozenset(places)
-        others = ((score, -place) for place, score in enumerate(scores) if place not in among)
-        # The budget has room for no more, unless they are the shortest of all.
-        rest = _ranked(others, _MOST_SHOWN)
-        order = own[:3] + rest[:1] + own[3:4] + rest[1:3] + own[4:] if cited else rest
-        # Of a cited source that shares no word (another script) its beginning, all the same.
-        ranked = frozenset(order)
-        return [*order, *(place for place in places if place not in ranked)]
+        own = words(statement.said)
+        weights = {word: self._rarity_of(word) for word in own}
+        for word in words(statement.context) - own:
+            weights[word] = _FOR_CONTEXT * self._rarity_of(word)
+        holders: dict[str | Figure, Sequence[int]] = {}
+        for word in nlargest(_MOST_TERMS, weights, key=lambda word: (weights[word], word)):
+            # What nearly all passages say tells none of many apart.
+            found = self._holders.get(word, ())
+            if len(found) <= max(_MANY, len(self.passages) * _NEARLY_ALL):
+                holders[word] = found
+        for figure in distinct(figures(statement.said))[:_MOST_FIGURES]:
+            holders[figure] = self._figures.holders(figure)
+        worth = {key: _FOR_FIGURE * self._rarity(len(every)) if isinstance(key, Figure)
+                 else weights[key] for key, every in holders.items()}  # fmt: skip
+        has = defaultdict[int, list[str | Figure]](list)
+        for key, every in holders.items():
+            breathe()
+            for place in every:
+                has[place].append(key)
 
+        least = _LEAST * sum(worth.values())
 
-def _named(statement: Statement) -> Sequence[str]:
-    """Return the sources that a statement's writer named; without any, all that it cites."""
-    return [name for name in statement.sources if name in statement.exact] or statement.sources
+        def score(place: int) -> float:
+            brings = sum(map(worth.__getitem__, has[place]))
+            if self.numbers[self.passages[place].source] in cited:
+                return brings * self._shares[place] * _OF_CITED
+            return brings * self._shares[place] * (brings >= least)
 
+        def take(place: int) -> None:
+            for key in has[place]:
+                worth[key] *= _AGAIN
 
-def _ranked(scored: Iterable[tuple[float, int]], most: int) -> list[int]:
-    """Return the places of the best scores above nothing, of equal ones the first."""
-    return [-place for score, place in nlargest(most, scored) if score > 0]
+        for place in picked:
+            take(place)
+        ranked = list[int]()
+        near = nlargest(_MOST_RANKED, (place for place in has if place not in picked), key=score)
+        while near:
+            breathe()
+            best = max(near, key=lambda place: (score(place), -place))
+            if not score(best):
+                break
+            ranked.append(best)
+            near.remove(best)
+            take(best)
+        return ranked
 
 
 def _untold(text: str, told: set[str]) -> str:
     """Return the sentences of a text that were not told yet, and take them for told.
 
-    Two searches find one page, and a plan has its sums in two places. The rows of a table stand
-    together, if any of them is new.
+    Two searches find one page, and a plan has its sums in two places. The rows of a table are one.
     """
-    lines, is_new = list[str](), False
-    for line in text[:_MOST_READ].split("\n"):
+    kept = list[str]()
+    for is_rows, lines in groupby(text[:_MOST_READ].split("\n"), key=_is_row):
         breathe()
-        is_row = line.lstrip().startswith("|")
-        parts = [line] if is_row else [line[begin:end] for begin, end in sentence_spans(line)]
-        bare = [without_marks(part) for part in parts]
-        new = [part for part, letters in zip(parts, bare, strict=True) if letters not in told]
-        is_new |= bool(new)
-        told.update(bare)
-        lines += [line] if is_row or len(new) == len(parts) else [" ".join(new)]
-    return "\n".join(lines) if is_new else ""
+        every = [*lines]
+        for line in ["\n".join(every)] if is_rows else every:
+            parts = [line] if is_rows else [line[begin:end] for begin, end in sentence_spans(line)]
+            kept.append(" ".join(part for part in parts if without_marks(part) not in told))
+            told.update(map(without_marks, parts))
+    return "\n".join(kept)
+
+
+def _is_row(line: str) -> bool:
+    return line.lstrip().startswith("|")
 
 
 def packed(texts: Iterable[str]) -> Iterator[str]:

@@ -150,7 +150,8 @@ def _accused(
             if not (_is_borne(span, statement, evidence) or any(span in words for words in right))
         )
     is_accused = bool(spans) and letter in ("p", "n", "x")
-    return Outcome("missing" if is_accused else "unchecked", spans, passages, fix=fix)
+    cite = cite_of(statement, passages, evidence) if letter == "p" else None
+    return Outcome("missing" if is_accused else "unchecked", spans, passages, cite=cite, fix=fix)
 
 
 def _is_borne(span: str, statement: Statement, evidence: Evidence) -> bool:

@@ -6,7 +6,7 @@ from itertools import accumulate
 
 from agent.core.patterns import Linear
 from agent.evidence.claims.corrected import can_be_left_out, ending_with
-from agent.evidence.claims.judging import refers_back, with_citations
+from agent.evidence.claims.judging import with_citations
 from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome
 from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.statements import Notation, Statement
@@ -60,14 +60,14 @@ def without_false(
 
     That is what a source contradicts, or of which nothing is borne out; where only words of a
     statement stand nowhere these are marked. The text's first statement stays, and so does what the
-    next one refers back to.
+    next sentence may refer back to.
     """
     found, said = [*outcomes], [at for at, one in enumerate(statements) if one.kind != "heading"]
     for at in said[1:]:
         one, outcome = statements[at], outcomes[at]
         is_false = outcome.verdict == "contradicted" or one.plain in outcome.spans
         behind = [each for each in statements[at + 1 : at + 2] if each.block == one.block]
-        leans = any(each.kind != "cell" and refers_back(each) for each in behind)
+        leans = any(each.kind == "sentence" or each.line == one.line for each in behind)
         if outcome.fails and is_false and not leans and can_be_left_out(text, one):
             found[at] = replace(outcome, revised="")
     return found

@@ -107,12 +107,6 @@ class Statement:
 
     A cell that cites none has those of its row; `none` where it says that nothing was found.
     """
-    leans: bool = field(default=False, compare=False)
-    """Whether the words before it are new: a judge is shown them."""
-
-    subject: str = field(default="", compare=False)
-    """The name that its item begins with, where another sentence of it stands before: who it is of.
-    """
 
     @property
     def key(self) -> Key:
@@ -277,12 +271,10 @@ class Splitter:
             if is_head or not letters_of(statement.plain):
                 continue
             self._before = statement.plain
-            subject = label if kind == "item" else ""
             label = label or (item_name(statement) if kind == "item" else "")
             statements.append(
-                replace(statement, kind=kind, context=context, block=self._block, line=at,
-                        subject=subject)
-            )  # fmt: skip
+                replace(statement, kind=kind, context=context, block=self._block, line=at)
+            )
         return statements
 
     def _spans(self, text: str) -> Iterator[tuple[int, int]]:
