@@ -1,6 +1,5 @@
 """What fails is said anew: a wording adds nothing, and cites what bears it."""
 
-import re
 from itertools import pairwise
 
 import pytest
@@ -8,14 +7,12 @@ import pytest
 from agent.evidence.claims.corrected import (
     can_be_left_out,
     left_out_for_want,
-    renumbered,
 )
 from agent.evidence.claims.judging import Ruling, passages_block
 from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.proof import is_sound_fix, names_in, proved
 from agent.evidence.claims.rewording import as_the_judge_says, reworded
 from agent.evidence.claims.statements import LINKED, MARKED, statements
-from tests.support.page_sources import source
 from tests.support.rows import by_examples
 from tests.unit.test_claims_proof import LINES, PALACE, as_it_stands, evidence, judge
 
@@ -162,14 +159,6 @@ def test_what_is_left_out_leaves_no_blank_at_the_end_of_its_line(
     assert as_it_stands(text, outcomes) == left
 
 
-def test_numbers_that_stand_side_by_side_ascend() -> None:
-    used = [source(f"w0-{n}", f"https://{n}.example") for n in range(3)]
-    text = "A[1](https://0.example). B[3](https://2.example)[2](https://1.example)."
-    text += " C[2](https://1.example)[1](https://0.example)[3](https://2.example)."
-    shown = re.sub(r"\(.*?\)", "", renumbered(text, used)[0])
-    assert shown == "A[1]. B[2][3]. C[1][2][3]."
-
-
 def test_a_judge_sees_where_rows_of_a_file_are_left_out() -> None:
     rows = [f"{n:02}:00 the probe in the cold room read {n} degrees." for n in range(120)]
     log, short = evidence(w0_0="\n".join(rows)), evidence(w0_0="A.\nB.")
@@ -210,16 +199,6 @@ def test_a_source_that_code_adds_is_cited_at_the_end(text: str, shown: str) -> N
     _, outcome = judge(text, known, v="s", p=["2.1", "1.1"])
     assert outcome.cite
     assert as_it_stands(text, [outcome]) == shown
-
-
-def test_a_citation_that_code_writes_stands_as_those_of_the_text_do() -> None:
-    told = "One is 40 [^w0-0]. Two is 90 [^w0-0]. Three is 7."
-    for text, shown in (
-        (told, told.replace("7.", "7 [^w1-0].")),
-        (told.replace(" [", "["), told.replace(" [", "[").replace("7.", "7[^w1-0].")),
-    ):
-        cited = [*[Outcome("supported")] * 2, Outcome("supported", cite=("w1-0",))]
-        assert as_it_stands(text, cited) == shown
 
 
 def test_what_was_left_out_is_named_also_where_all_of_it_was_at_fault() -> None:

@@ -42,9 +42,13 @@ def test_a_cell_states_its_row_and_its_column_and_cites_what_they_cite() -> None
 
 
 def test_a_label_with_a_source_and_a_fact_of_its_own_is_a_statement() -> None:
-    table = "| Offer | Price |\n|---|---|\n| Cover of 1.9 million [^o6-0] | 40 [^o6-1] |\n"
+    table = "| Offer | Price |\n|---|---|\n| Cover of 1.9 million euros [^o6-0] | 40 [^o6-1] |\n"
     label, price = statements(table, MARKED)
-    assert (label.said, label.cited, label.name) == ("Offer Cover of 1.9 million", ("o6-0",), "1a")
+    assert (label.said, label.cited, label.name) == (
+        "Offer Cover of 1.9 million euros",
+        ("o6-0",),
+        "1a",
+    )
     assert (price.cited, price.name) == (("o6-1",), "1b")
 
 
@@ -151,3 +155,9 @@ def test_a_row_of_a_table_is_judged_in_one_call_and_short_rows_share_one() -> No
         + "| p | 1 m | 2 | 3 | 4 |\n" * 11
     )
     assert [len(group) for group in batches(statements(short, MARKED))] == [25, 20]
+
+
+def test_a_bold_head_of_a_paragraph_is_context_of_all_its_sentences() -> None:
+    text = "## 设备\n\n**风险。** 交货要 20 周。到期不能退。\n\n另一段。"
+    contexts = [one.context for one in statements(text, MARKED)]
+    assert contexts == ["设备 / 风险", "设备 / 风险 / 交货要 20 周。", "设备 / 到期不能退。"]

@@ -66,7 +66,7 @@ def with_sources(
         is_bare = one.block not in blocks and one.kind not in NAMING and NOT_FOUND not in one.exact
         if outcome.verdict == "supported" and is_bare and not sums_up:
             outcome = replace(outcome, cite=names[:MOST_BEHIND] or None)
-        found.append(replace(outcome, cite=None) if one.kind == "heading" else outcome)
+        found.append(outcome)
     return found
 
 

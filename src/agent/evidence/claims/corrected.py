@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from agent.core.strings import is_table_rule, json_bytes, letters_of
+from agent.core.strings import json_bytes, letters_of
 from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.proof import span_in
 from agent.evidence.claims.statements import (
     ITEM_MARK,
-    LINKED,
     NAMING,
     Notation,
     Statement,
@@ -57,9 +56,6 @@ def corrected(
     parts, at = list[Part](), 0
     gone = _lines_left_out(text, statements, outcomes)
     numbers = _counted_down(text, gone) if gone else []
-    before = [text[c.start - 1] for one in statements for c in one.citations]
-    behind_blanks = [char == " " for char in before if char not in "])"]
-    gap = " " * (2 * sum(behind_blanks) > len(behind_blanks))
 
     def plain(start: int, end: int) -> Part:
         piece = text[start:end]
@@ -75,7 +71,7 @@ def corrected(
             if end == len(text) and text[:begin].endswith("\n\n"):
                 begin = max(at, len(text[:begin].rstrip()))
         else:
-            new = _as_it_should_stand(statement, outcome, notation, gap)
+            new = _as_it_should_stand(statement, outcome, notation)
             if not new and outcome.revised == "":
                 begin, end = left_out(text, statement, at)
         parts += [plain(at, begin), Part(new, statement, outcome)]
@@ -172,9 +168,6 @@ def _is_one_of_several(text: str, item: Statement) -> bool:
     depth = len(own) - len(own.lstrip())
     if any(line.strip() and len(line) - len(line.lstrip()) > depth for line in below):
         return False
-    if item.kind == "cell":
-        rows = below if any(map(is_table_rule, above)) else [*above, *below]
-        return any(line.startswith("|") for line in rows)
     marks = (_MARK_OF_ITEM.match(line) for line in (*above, *below))
     return any(mark and len(mark[0]) - len(mark[0].lstrip()) == depth for mark in marks)
 
@@ -182,14 +175,12 @@ def _is_one_of_several(text: str, item: Statement) -> bool:
 _MARK_OF_ITEM = re.compile(rf"\s*{ITEM_MARK}")
 
 
-def _as_it_should_stand(
-    statement: Statement, outcome: Outcome, notation: Notation, gap: str
-) -> str:
+def _as_it_should_stand(statement: Statement, outcome: Outcome, notation: Notation) -> str:
     if outcome.revised is not None:
-        return _spaced(outcome.revised, notation, gap)
+        return outcome.revised
     text = statement.text
     if outcome.cite is not None:
-        text = _spaced(cited_anew(statement, outcome.cite, notation), notation, gap)
+        text = cited_anew(statement, outcome.cite, notation)
     if not outcome.fails:
         return text
     sign = CONTRADICTED if outcome.verdict == "contradicted" else MARK
@@ -197,20 +188,6 @@ def _as_it_should_stand(
     for at in sorted(ends, reverse=True):
         text = text[:at] + sign + text[at:]
     return text
-
-
-def _spaced(text: str, notation: Notation, gap: str) -> str:
-    """Return a text with a gap before its citations, as those of the whole text have one."""
-    found = [match for match in notation.pattern.finditer(text) if notation.read(match)]
-    ends = {match.end() for match in found}
-    for match in reversed(found if gap else []):
-        at = match.start()
-        if at and at not in ends and not text[at - 1].isspace() and text[at - 1] not in _OPENING:
-            text = text[:at] + gap + text[at:]
-    return text
-
-
-_OPENING = "([（【|*"
 
 
 def _end_of(span: str, text: str, statement: Statement, notation: Notation) -> int:
@@ -268,10 +245,7 @@ def with_words_for_signs(text: str, meanings: Mapping[str, str]) -> str:
 
 
 def renumbered(text: str, used: Sequence[Source]) -> tuple[str, list[Source]]:
-    """Return a text with its links numbered by first use, and the sources it still cites.
-
-    Links that stand side by side stand in the order of their numbers.
-    """
+    """Return a text with its links numbered by first use, and the sources it still cites."""
     order: dict[int, int] = {}
 
     def number(match: re.Match[str]) -> str:
@@ -281,7 +255,7 @@ def renumbered(text: str, used: Sequence[Source]) -> tuple[str, list[Source]]:
         link = f"({match[2]})" if match[2] else ""
         return f"[{order.setdefault(old, len(order) + 1)}]{link}"
 
-    text = _ascending(CITATION.sub(number, text))
+    text = CITATION.sub(number, text)
     return text, [Source(**{**used[old - 1], "number": new}) for old, new in order.items()]
 
 
@@ -301,22 +275,6 @@ def with_quotes(
         every = dict.fromkeys([*quotes.get(source_key(source), []), *source["quotes"]])
         with_quotes.append(Source(**{**source, "quotes": [*every][:_MAX_QUOTES]}))
     return with_quotes
-
-
-def _ascending(text: str) -> str:
-    """Return a text whose citations that stand side by side ascend."""
-    runs = list[list[re.Match[str]]]()
-    for match in CITATION.finditer(text):
-        if runs and runs[-1][-1].end() == match.start():
-            runs[-1].append(match)
-        else:
-            runs.append([match])
-    pieces, at = list[str](), 0
-    for run in runs:
-        in_order = sorted(run, key=lambda match: int(match[1]))
-        pieces += [text[at : run[0].start()], *(match[0] for match in in_order)]
-        at = run[-1].end()
-    return "".join([*pieces, text[at:]])
 
 
 def counts(outcomes: Iterable[Outcome]) -> dict[str, int]:
@@ -419,8 +377,3 @@ def _around(words: str, text: str, longest: int) -> str:
 
 def _size(row: Mapping[str, Any]) -> int:
     return json_bytes(row) + 2
-
-
-def joined(text: str) -> str:
-    """Return a wording without citations of any finished answer."""
-    return LINKED.pattern.sub("", text)

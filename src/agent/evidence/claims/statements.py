@@ -7,7 +7,7 @@ from string import ascii_lowercase
 
 from agent.core.strings import code_fence, is_table_rule, letters_of
 from agent.evidence.citations import MARKER, NOT_FOUND
-from agent.evidence.figures import Figure, figures
+from agent.evidence.figures import Figure
 from agent.evidence.language import is_cut, sentence_spans
 from agent.evidence.markdown import link_url
 from agent.evidence.numbering import source_key
@@ -145,8 +145,8 @@ _BEFORE_COLON = re.compile(r"([^，,：:。.；;!?！？|*]{2,40}?)\s*(?:[：—
 _RUN_IN = re.compile(r"\*\*[^*\d]{1,40}\*\*")
 """A head at the begin of a paragraph: it says nothing by itself."""
 _SIGNS = re.compile(r"\s?[†‡]|\*\*|`")
-_WHOLE = re.compile(r"[.。！!?？][”」』）)\"’]*$")
-_A_NAME = 24
+_STOPS = ".。!！?？"
+_A_NAME = 16
 """Characters of a row's label that is no more than one."""
 _CONTEXT, _MOST_CELLS, _MOST_INHERITED = 160, 40, 4
 _LONGEST_WORD = 30
@@ -177,15 +177,13 @@ class Splitter:
         self._notation = notation
         self._fenced = False
         self._heading = self._section = self._before = ""
-        self._is_list = self._is_over = False
-        """Whether the last line was of a list, and whether that, or a table, is over."""
-        self._above, self._depth = [(-1, "")], 0
+        self._above = list[tuple[int, str]]()
         """The words that an item stands below, each with how deep the item is that they are of."""
         self._block = self._number = 0
         self._table: list[str] | None = None
         self._heads: list[tuple[str, ...]] = []
         self.headings: list[Statement] = []
-        """Those that state nothing are named h1, h2 and so on; others by their numbers alone."""
+        """Named h1, h2 and so on."""
 
     def split(self, text: str, offset: int = 0) -> list[Statement]:
         """Return the statements of the next blocks of a text, which begin at an offset in it."""
@@ -203,78 +201,57 @@ class Splitter:
         if self._fenced:
             return []
         if not bare:
-            self._is_over = self._is_over or self._is_list or self._table is not None
+            if self._table is not None:
+                self._before = ""
             self._block, self._table = self._block + 1, None
             return []
         if bare.startswith("|") and bare.count("|") > 1:
             return self._row(line, at)
         self._table = None
-        is_section = _HEADING.match(line) is not None
-        if is_section or _BOLD_LINE.fullmatch(line):
-            return self._head_line(line, at, is_section=is_section)
+        if _HEADING.match(line) or _BOLD_LINE.fullmatch(line):
+            self._head_line(line, at)
+            return []
         return self._sentences(line, at)
 
-    def _head_line(self, line: str, at: int, *, is_section: bool) -> list[Statement]:
-        """Take up a heading; one with a figure states something, too."""
-        bare = line.strip()
-        self._heading, self._before = bare.strip("#*:： "), ""
-        self._section = self._heading if is_section else self._section
-        self._is_list = self._is_over = False
+    def _head_line(self, line: str, at: int) -> None:
+        self._heading, self._before, self._above = line.strip().strip("#*:： "), "", []
+        self._section = self._heading if _HEADING.match(line) else self._section
         self._block += 1
-        words = bare.lstrip("# ")
-        if not words:
-            return []
-        head = self._statement(words, at + line.index(words))
-        head = replace(head, kind="heading", block=self._block, line=at)
-        is_stated = _says_more(head.plain)
-        name = "" if is_stated else f"h{len(self.headings) + 1}"
-        self.headings.append(replace(head, name=name))
-        self._block += is_stated
-        return [head] if is_stated else []
-
-    def _end_list(self) -> None:
-        """Forget what stood in a list and in the bold line above it: what follows is about neither.
-
-        The section's heading stays.
-        """
-        self._heading, self._before = self._section, ""
-
-    def _begin_item(self, depth: int) -> None:
-        """Take up the words that an item stands below; the item before it is none of them.
-
-        A whole sentence above a list tells of something else than what its items name.
-        """
-        if not self._is_list:
-            self._above = [(-1, "" if _WHOLE.search(self._before) else self._before)]
-        elif depth > self._depth:
-            self._above.append((self._depth, self._before))
-        while self._above[-1][0] >= depth:
-            self._above.pop()
-        self._before, self._depth = self._above[-1][1], depth
+        if words := line.strip().lstrip("# "):
+            head = self._statement(words, at + line.index(words))
+            name = f"h{len(self.headings) + 1}"
+            head = replace(head, kind="heading", block=self._block, line=at, name=name)
+            self.headings.append(head)
 
     def _sentences(self, line: str, at: int) -> list[Statement]:
         lead = _LEAD.match(line)
         begin = lead.end() if lead else 0
         kind = "item" if line[:begin].strip() else "sentence"
-        if self._is_over and kind != "item":
-            self._end_list()
+        depth, before = len(line) - len(line.lstrip()), self._before
         if kind == "item":
-            self._begin_item(len(line) - len(line.lstrip()))
-        self._is_list, self._is_over = kind == "item", False
+            # An item stands below what the list, or the item that it is of, begins with.
+            above = self._above or [(-1, "" if before[-1:] in _STOPS else before)]
+            self._above = [one for one in above if one[0] < depth]
+            before = self._above[-1][1]
+        elif self._above:
+            # What follows a list is not about its last item, nor about the bold line above.
+            before, self._above, self._heading = "", [], self._section
         statements, label = [], ""
         for start, end in self._spans(line[begin:]):
-            parts = (self._heading, label, end_of(self._before))
-            context = " / ".join(filter(None, parts))
+            context = " / ".join(filter(None, (self._heading, label, end_of(before))))
             statement = self._statement(line[begin + start : begin + end], at + begin + start)
             is_head = _RUN_IN.fullmatch(statement.text) and end < len(line[begin:].rstrip())
             label = statement.plain.rstrip(".。:： ") if is_head else label
             if is_head or not letters_of(statement.plain):
                 continue
-            self._before = statement.plain
+            before = statement.plain
             label = label or (item_name(statement) if kind == "item" else "")
             statements.append(
                 replace(statement, kind=kind, context=context, block=self._block, line=at)
             )
+        if kind == "item" and statements:
+            self._above.append((depth, statements[0].plain))
+        self._before = before
         return statements
 
     def _spans(self, text: str) -> Iterator[tuple[int, int]]:
@@ -302,10 +279,8 @@ class Splitter:
         of_row = tuple(dict.fromkeys(name for cell in cells for name in cell.cited))
         label = cells[0]
         rows = []
-        has_digits = any(map(str.isdigit, label.plain))
-        is_sourced = label.citations and (has_digits or len(label.plain) > _A_NAME)
-        if is_sourced or _says_more(label.plain):
-            # A label with a source or a figure says more than a name.
+        if label.citations and len(label.plain) > _A_NAME:
+            # A label with a source says more than a name.
             rows.append(replace(label, cited=label.cited or of_row, kind="cell", block=self._block,
                                 head=self._table[0], context=self._heading, line=at))  # fmt: skip
         for i, cell in enumerate(cells[1:], 1):
@@ -344,10 +319,10 @@ def statements(text: str, notation: Notation) -> list[Statement]:
 
 
 def headings(text: str, notation: Notation) -> list[Statement]:
-    """Return the headings of a whole text that state nothing: nobody judges them."""
+    """Return the headings of a whole text: nobody judges them."""
     splitter = Splitter(notation)
     splitter.split(text)
-    return [heading for heading in splitter.headings if heading.name]
+    return splitter.headings
 
 
 def sections(text: str) -> Iterator[tuple[int, int, int]]:
@@ -362,44 +337,10 @@ def sections(text: str) -> Iterator[tuple[int, int, int]]:
         closes[depth] = heading.line
 
 
-_LOOSE = re.compile(
-    r"(?:less than|more than|at least|at most|under|over|above|below|within|up to|nearly|almost"
-    r"|some|around|about|roughly|不到|不足|不超过|超过|超|近|约|至少|最多|以内)\s*(?:the\s)?[¥$€£]?\Z",
-    re.IGNORECASE,
-)
-_LOOSE_BEHIND = re.compile(r"\s*(?:多|余|左右|以[内上下]|or (?:more|less|so)|\+)")
 _GROUPED = re.compile(r"\d{1,3}\.\d{3}")
 """1.200: a thousand in German, a little over one in English."""
 _NAME_BEFORE = re.compile(r"[A-Z][\w.+-]*\s\Z")
-_A_FEW, _DOZEN, _BEFORE, _BEFORE_NAME = 3, 12, 14, 24
-
-
-_OF_WHICH = ("person", "second", "month", "year")
-
-
-def _says_more(name: str) -> bool:
-    """Return whether a heading or a row's label has a figure, in digits, that is not all of it.
-
-    Days, times, how long and for how many only tell which one it is.
-    """
-    stated = [f for f in figures(name) if f.kind and f.kind not in _OF_WHICH]
-    rest = name
-    for figure in stated:
-        rest = rest.replace(figure.text, "")
-    return any(states(one, name) and _in_digits(one) for one in stated) and bool(letters_of(rest))
-
-
-def _in_digits(figure: Figure) -> bool:
-    return any(char.isdigit() for char in figure.text)
-
-
-def must_stand(figure: Figure, text: str) -> bool:
-    """Return whether a figure must stand in a passage as it is: no bound, small count or name."""
-    before = text[max(0, figure.start - _BEFORE) : figure.start]
-    # From which age on somebody pays is no rounding: 6 岁以下.
-    is_behind = figure.kind != "year" and _LOOSE_BEHIND.match(text, figure.end)
-    is_loose = _LOOSE.search(before) or is_behind
-    return not is_loose and states(figure, text)
+_A_FEW, _DOZEN, _BEFORE_NAME = 3, 12, 24
 
 
 def states(figure: Figure, text: str) -> bool:
@@ -410,7 +351,7 @@ def states(figure: Figure, text: str) -> bool:
     is_name = _NAME_BEFORE.search(before) and "," not in figure.text
     if not figure.kind and (is_name or _GROUPED.fullmatch(figure.text)):
         return False
-    most = _A_FEW if _in_digits(figure) else _DOZEN
+    most = _A_FEW if any(map(str.isdigit, figure.text)) else _DOZEN
     if not figure.kind and abs(figure.value) <= most and "." not in figure.text:
         return False
     return not figure.kind or figure.telling
