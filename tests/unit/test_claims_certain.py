@@ -12,7 +12,7 @@ from agent.evidence.claims.judging import Ruling, Rulings
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import proved
 from agent.evidence.claims.statements import MARKED, finished_notation, statements
-from agent.evidence.types import Source
+from agent.evidence.types import Place, Source
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,21 @@ def test_advice_gets_no_record_that_its_writer_did_not_cite(
     [one] = statements(text, MARKED)
     [outcome] = proved([one], {0: Ruling(v=letter, p=named, bad=["那里安静"])}, HOURS)
     assert outcome.cite is None
+
+
+def place(name: str, record: str) -> Record:
+    return Record([f"{name} | {record}"], cast(Place, {"id": name, "name": name, "source": ""}))
+
+
+HOURS = Evidence(
+    {
+        "a0-0": place("成都博物馆", "周二至周日 09:00-20:30"),
+        "a0-1": place("四川科技馆", "周二至周日 09:00-17:00 | 距天府广场 800 m"),
+        "w0-0": Record(["周二至周日 09:00-17:00 开放。"]),
+        "a0-2": Record(["步行：天府广场 → 成都博物馆，415 m，6 分钟"]),
+    },
+    today="2026-11-29",
+)
 
 
 def test_what_was_not_found_gets_no_source_that_its_writer_did_not_name() -> None:
