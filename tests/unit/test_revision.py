@@ -1,5 +1,8 @@
 """Edits and inserts of numbered statements: what they make of a text, and what is new in it."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from agent.evidence.citations import Citer
 from agent.evidence.claims.judging import Ruling
 from agent.evidence.claims.passages import Evidence, Record
@@ -16,7 +19,14 @@ from agent.evidence.claims.revision import (
     faults_block,
     numbered_draft,
 )
-from agent.evidence.claims.statements import MARKED, finished_notation, headings, statements
+from agent.evidence.claims.statements import (
+    MARKED,
+    Key,
+    Statement,
+    finished_notation,
+    headings,
+    statements,
+)
 from agent.evidence.types import Source
 from tests.support.rows import by_examples
 
@@ -209,9 +219,15 @@ def test_ids_that_share_a_number_stay_apart_through_a_revision() -> None:
     )
     text += citer.flush()
     notation = finished_notation(citer.used, sources)
-    found = statements(text, notation)
-    shown = numbered_draft(text, found, notation, citer.cites)
-    assert shown == (
+    before: dict[Key, tuple[str, ...]] = {}
+
+    def exact(one: Statement, cites: Sequence[tuple[int, str]]) -> Statement:
+        named = tuple(dict.fromkeys(name for at, name in cites if one.start < at <= one.end))
+        before.setdefault(one.key, named)
+        return replace(one, exact=before[one.key])
+
+    found = [exact(one, citer.cites) for one in statements(text, notation)]
+    assert numbered_draft(text, found, notation) == (
         "⟨1⟩租期两年 [^o1-2][^o2-0]。⟨2⟩押金三月 [^o1-1][^o1-0]。⟨3⟩旧句 [^o1-0]。⟨4⟩末句 [^o1-2]。"
     )
 
@@ -226,9 +242,9 @@ def test_ids_that_share_a_number_stay_apart_through_a_revision() -> None:
             Insert(after="4", text="\n\n又 [^o2-0]。"),
         ],
     )
-    done = applied(text, found, revision, clean, citer.cites)
-    again = numbered_draft(done.text, statements(done.text, notation), notation, done.cites)
-    assert again == (
+    done = applied(text, found, revision, clean)
+    again = [exact(one, done.cites) for one in statements(done.text, notation)]
+    assert numbered_draft(done.text, again, notation) == (
         "⟨1⟩租期两年 [^o1-2][^o2-0]。⟨2⟩插句 [^o1-0]。⟨3⟩押金三月 [^o1-1][^o1-0]。"
         "⟨4⟩新 句 [^o1-1][^o2-0]。⟨5⟩末句 [^o1-2]。\n\n⟨6⟩又 [^o2-0]。"
     )

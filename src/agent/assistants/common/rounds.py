@@ -220,7 +220,7 @@ class _Rounds:
             return None
         self.draft.allow(revising.citable)
         revised = await compute(
-            lambda: applied(claims.text, revising.places, revision, self._clean, claims.cites),
+            lambda: applied(claims.text, revising.places, revision, self._clean),
             otherwise=lambda: None,
         )
         bare = {edit.id for edit in revision.edits if not edit.text}
@@ -259,7 +259,7 @@ class _Rounds:
             return None
         draft.allow(revising.citable)
         return await compute(
-            lambda: applied(claims.text, claims.statements, revision, self._clean, claims.cites),
+            lambda: applied(claims.text, claims.statements, revision, self._clean),
             otherwise=lambda: None,
         )
 
@@ -392,7 +392,7 @@ class _Revising:
         draft, asked, look = self.rounds.draft, self.rounds.asked, self.rounds.look
         is_short = estimated_tokens(asked.documents) <= _ROOM // 2
         claims = self.claims
-        text = numbered_draft(claims.text, self.places, claims.notation, claims.cites)
+        text = numbered_draft(claims.text, self.places, claims.notation)
         tools = look.tools if look and phase == PHASE else {}
         documents = asked.documents if is_short else _NOTHING
         values = {

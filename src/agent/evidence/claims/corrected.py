@@ -29,7 +29,7 @@ VERSION = 2
 """Of the keys of `checks.claims`; answers of before have none."""
 COUNTED = ("supported", "computed", "own", "revised", "marked", "unchecked")
 _TOLD = ("revised", "marked", "contradicted", "computed", "supported")
-_MAX_QUOTE, _MAX_QUOTES, _MAX_STATEMENTS = 300, 24, 12_000
+_MAX_QUOTE, _MAX_QUOTES, _MAX_STATEMENTS, _MOST_SUBJECT = 300, 24, 12_000, 80
 _QUOTES = (_MAX_QUOTE, 60, 24)
 """Characters of a passage, and of its beginning."""
 _ENDS = re.compile(r"[。！？!?.；;，,]*[”」』）)\"’*_]*$")
@@ -65,15 +65,12 @@ def corrected(
         return Part(piece)
 
     for statement, outcome in zip(statements, outcomes, strict=True):
-        begin, end, new = statement.start, statement.end, ""
+        begin, end = statement.start, statement.end
+        new = _as_it_should_stand(statement, outcome, notation)
         if statement.line in gone:
             begin, end = max(at, statement.line), max(at, gone[statement.line])
-            if end == len(text) and text[:begin].endswith("\n\n"):
-                begin = max(at, len(text[:begin].rstrip()))
-        else:
-            new = _as_it_should_stand(statement, outcome, notation)
-            if not new and outcome.revised == "":
-                begin, end = left_out(text, statement, at)
+        elif outcome.revised == "":
+            begin, end = left_out(text, statement, at)
         parts += [plain(at, begin), Part(new, statement, outcome)]
         at = end
     parts.append(plain(at, len(text)))
@@ -109,22 +106,18 @@ def _lines_left_out(
     text: str, statements: Sequence[Statement], outcomes: Sequence[Outcome]
 ) -> dict[int, int]:
     """Return the lines of which nothing is left: where each begins, and where it ends."""
-    gone = dict[int, int]()
-    pairs = zip(statements, outcomes, strict=True)
+    gone, pairs = dict[int, int](), zip(statements, outcomes, strict=True)
     for begin, group in groupby(pairs, key=lambda pair: pair[0].line):
         of_line = [*group]
         if all(outcome.revised == "" for _, outcome in of_line):
-            last = of_line[-1][0]
-            gone[begin] = text.find("\n", last.end) + 1 or len(text)
-            rest, at = "", begin
+            end = text.find("\n", of_line[-1][0].end) + 1 or len(text)
+            rest = text[begin:end]
             for one, _ in of_line:
-                rest, at = rest + text[at : one.start], one.end
-            rest = _MARK_OF_ITEM.sub("", rest + text[at : gone[begin]])
-            if last.kind != "cell" and rest.strip():
-                del gone[begin]
-            elif text[:begin].endswith("\n\n"):
+                rest = rest.replace(one.text, "", 1)
+            if of_line[0][0].kind == "cell" or not _MARK_OF_ITEM.sub("", rest).strip():
                 # A paragraph goes with the blank line behind it.
-                gone[begin] += text.startswith("\n", gone[begin])
+                blank = text[:begin].endswith("\n\n") and text.startswith("\n", end)
+                gone[begin] = end + blank
     return gone
 
 
@@ -315,9 +308,6 @@ def _subject(statement: Statement, outcome: Outcome) -> str:
     plain = statement.plain.rstrip(".。 ")
     is_half = any(letters_of(span) != letters_of(plain) for span in outcome.spans)
     return "" if is_half or figures(plain) or len(plain) > _MOST_SUBJECT else plain
-
-
-_MOST_SUBJECT = 80
 
 
 def kind_of(outcome: Outcome) -> str:

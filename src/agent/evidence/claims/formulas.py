@@ -1,5 +1,6 @@
 """Work out a sum that a judge names, exactly, and bounded in length and depth."""
 
+import ast
 import operator
 import re
 from calendar import monthrange
@@ -14,18 +15,17 @@ from agent.evidence.figures import Figure
 from agent.evidence.language import with_places
 from agent.evidence.units import is_ratio
 
-_LONGEST, _LONGEST_LIST, _DEEPEST, _HOUR, _DAY_SECONDS = 120, 600, 12, 60, 86400
+_LONGEST, _LONGEST_LIST, _DEEPEST, _HOUR, _DAY_SECONDS = 120, 600, 64, 60, 86400
 _GROUPS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _BETWEEN = re.compile(r"[;；、]|,(?!\d{3}(?!\d))(?![^()]*\))")
 _ASSUMED = re.compile(r"~\s?(\d+(?:\.\d+)?)")
-_TOKEN = re.compile(
-    r"\s*(?:(?P<day>\d{4}-\d\d?-\d\d?)(?!\d)|(?P<time>\d\d?:\d\d)(?![\d:])"
-    r"|(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[dwmyb]?)(?![\w.])|(?P<between>(?:work)?days)\b"
-    r"|(?P<sign>[-+*/(),]))"
+_WRITTEN = re.compile(
+    r"(?<!\d)(?P<day>\d{4}-\d\d?-\d\d?)(?!\d)|(?<![\d:])(?P<time>\d\d?:\d\d)(?![\d:])"
+    r"|(?<![\w.])(?P<count>\d+)(?P<unit>[dwmyb])\b"
 )
 _SIGNS = str.maketrans({"×": "*", "÷": "/", "−": "-", "–": "-"})
-_OPERATIONS: dict[str, Callable[[Decimal, Decimal], Decimal]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+_OPERATIONS: dict[type[ast.operator], Callable[[Decimal, Decimal], Decimal]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
 }  # fmt: skip
 
 
@@ -95,8 +95,8 @@ def worked(formula: str) -> Worked | None:
     if not plain or len(plain) > _LONGEST:
         return None
     try:
-        return _Reader(formula, plain).whole()
-    except (ValueError, ArithmeticError):
+        return _Reader().read(formula, plain)
+    except (ValueError, ArithmeticError, SyntaxError, TypeError, MemoryError):
         return None
 
 
@@ -127,102 +127,67 @@ def _plain(formula: str) -> str:
 
 
 class _Reader:
-    """Read a sum from left to right, working it out."""
+    """Read a sum as Python would, of what it may be made of alone, working it out."""
 
-    def __init__(self, formula: str, plain: str) -> None:
-        self._formula, self._tokens, at = formula, list[re.Match[str]](), 0
-        while at < len(plain):
-            token = _TOKEN.match(plain, at)
-            if token is None:
-                raise ValueError(plain)
-            self._tokens.append(token)
-            at = token.end()
-        self._at = 0
+    def __init__(self) -> None:
         self._parts, self._numbers = list[Decimal](), list[Decimal]()
-        self._days, self._clocks = list[date](), set[int]()
-        self._is_sum = False
+        self._days, self._clocks, self._is_sum = list[date](), set[int](), False
 
-    def whole(self) -> Worked:
-        value = self._sum(_DEEPEST)
-        if self._at < len(self._tokens):
-            raise ValueError(self._formula)
+    def read(self, formula: str, plain: str) -> Worked:
+        value = self._value(ast.parse(_WRITTEN.sub(_as_call, plain), mode="eval").body, _DEEPEST)
         parts = [value] if self._days else [*self._parts, value]
-        return Worked(self._formula, value, parts, self._numbers, self._days,
+        return Worked(formula, value, parts, self._numbers, self._days,
                       frozenset(self._clocks), self._is_sum)  # fmt: skip
 
-    def _next(self) -> re.Match[str]:
-        if self._at >= len(self._tokens):
-            raise ValueError(self._formula)
-        self._at += 1
-        return self._tokens[self._at - 1]
-
-    def _sign(self, among: str) -> str:
-        """Return the next sign and go behind it, if it is one of some."""
-        token = self._tokens[self._at] if self._at < len(self._tokens) else None
-        sign = token["sign"] if token else ""
-        if not sign or sign not in among:
-            return ""
-        self._at += 1
-        return sign
-
-    def _sum(self, depth: int) -> Decimal:
-        value = self._product(depth)
-        while sign := self._sign("+-"):
-            token = self._tokens[self._at] if self._at < len(self._tokens) else None
-            if token and token["unit"]:
-                self._numbers.append(Decimal(self._next()["number"]))
-                value, self._is_sum = _shifted(value, sign + token["number"], token["unit"]), True
-            else:
-                value = self._worked(sign, value, self._product(depth))
-        return value
-
-    def _product(self, depth: int) -> Decimal:
-        value = self._term(depth)
-        while sign := self._sign("*/"):
-            value = self._worked(sign, value, self._term(depth))
-        return value
-
-    def _worked(self, sign: str, left: Decimal, right: Decimal) -> Decimal:
-        self._is_sum = True
-        self._parts.append(_OPERATIONS[sign](left, right))
-        return self._parts[-1]
-
-    def _term(self, depth: int) -> Decimal:
-        token = self._next()
-        if depth == 0 or token["unit"]:
-            raise ValueError(self._formula)
-        if token["day"]:
-            self._days.append(_date(token["day"]))
-            return Decimal(self._days[-1].toordinal())
-        if token["time"]:
-            hour, _, minute = token["time"].partition(":")
-            self._clocks.add(int(hour) * _HOUR + int(minute))
-            return Decimal(int(hour) * _HOUR + int(minute))
-        if token["number"]:
-            self._numbers.append(Decimal(token["number"]))
+    def _value(self, node: ast.AST, depth: int) -> Decimal:
+        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+            self._numbers.append(Decimal(str(node.value)))
             return self._numbers[-1]
-        if token["between"]:
-            return self._between(token["between"])
-        if token["sign"] == "-":
-            return -self._term(depth - 1)
-        value = self._sum(depth - 1) if token["sign"] == "(" else None
-        if value is None or not self._sign(")"):
-            raise ValueError(self._formula)
-        return value
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and depth:
+            return -self._value(node.operand, depth - 1)
+        if isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS and depth:
+            self._is_sum = True
+            left, term = self._value(node.left, depth - 1), node.right
+            if _name_of(term) in _UNITS and isinstance(node.op, ast.Add | ast.Sub):
+                [count] = _constants(term)
+                self._numbers.append(Decimal(count))
+                sign = 1 if isinstance(node.op, ast.Add) else -1
+                return _shifted(left, sign * count, _UNITS[_name_of(term)])
+            self._parts.append(_OPERATIONS[type(node.op)](left, self._value(term, depth - 1)))
+            return self._parts[-1]
+        if _name_of(node) == "time":
+            hour, minute = _constants(node)
+            self._clocks.add(hour * _HOUR + minute)
+            return Decimal(hour * _HOUR + minute)
+        if _name_of(node) == "day":
+            self._days.append(date(*_constants(node)))
+            return Decimal(self._days[-1].toordinal())
+        if isinstance(node, ast.Call) and _name_of(node) in ("days", "workdays"):
+            self._is_sum = True
+            first, last = (date(*_constants(each)) for each in node.args)
+            is_working = _name_of(node) == "workdays" and first <= last
+            return Decimal(working_days(first, last) if is_working else (last - first).days)
+        raise ValueError(node)
 
-    def _between(self, kind: str) -> Decimal:
-        begun, first, comma, last, closed = (self._next() for _ in range(5))
-        if (begun["sign"], comma["sign"], closed["sign"]) != ("(", ",", ")"):
-            raise ValueError(self._formula)
-        self._is_sum = True
-        one, other = _date(first["day"]), _date(last["day"])
-        is_working = kind == "workdays" and one <= other
-        return Decimal(working_days(one, other) if is_working else (other - one).days)
+
+_UNITS = {f"unit_{unit}": unit for unit in "dwmyb"}
 
 
-def _date(written: str | None) -> date:
-    year, month, day = map(int, (written or "").split("-"))
-    return date(year, month, day)
+def _as_call(written: re.Match[str]) -> str:
+    """Return a day, a time or a count of days as Python may read it."""
+    if written["unit"]:
+        return f"unit_{written['unit']}({int(written['count'])})"
+    name = "day" if written["day"] else "time"
+    return f"{name}({','.join(str(int(part)) for part in re.split('[-:]', written[0]))})"
+
+
+def _name_of(node: ast.AST) -> str:
+    return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+
+
+def _constants(node: ast.AST) -> list[int]:
+    arguments = node.args if isinstance(node, ast.Call) else []
+    return [each.value for each in arguments if isinstance(each, ast.Constant)]  # type: ignore[misc]
 
 
 _FIRST_DAY, _LAST_DAY = date(1900, 1, 1).toordinal(), date(2199, 12, 31).toordinal()
@@ -258,10 +223,10 @@ def _work_on(day: date, count: int) -> date:
     return date.fromordinal(number)
 
 
-def _shifted(value: Decimal, count: str, unit: str) -> Decimal:
+def _shifted(value: Decimal, count: int, unit: str) -> Decimal:
     if (day := day_from(value)) is None:
         raise ValueError(f"{value} is no day")
-    return Decimal(shift(day, int(count), unit).toordinal())
+    return Decimal(shift(day, count, unit).toordinal())
 
 
 def shift(day: date, count: int, unit: str) -> date:

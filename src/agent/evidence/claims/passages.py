@@ -1,7 +1,6 @@
 """Cut what an answer rests on into passages, and find those that may decide a statement."""
 
 import math
-import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -22,8 +21,6 @@ from agent.evidence.figures import Figure, distinct, figures, same
 from agent.evidence.language import sentence_spans, without_marks, words
 from agent.evidence.types import Place
 
-_FLAT_TABLE = re.compile(r"\|(?:\s*:?-{3,}:?\s*\|)+")
-_ROW_END = re.compile(r"(?<=\|)[ \t]+(?=\|)")
 _LONG, _HAN_WEIGHT, _WEIGHT, _LIGHT = 300, 3, 300, 100
 """Characters of a piece; what a Han character weighs against a letter; letters of a passage, at
 most and, where more follows, at least."""
@@ -53,7 +50,7 @@ def passages(text: str) -> list[str]:
 
 def with_heads(text: str) -> Iterator[tuple[str, str]]:
     """Yield the lines of a text, a long one in runs of sentences, and the head of each row."""
-    head, lines = "", [line for line in _with_rows(text).split("\n") if line]
+    head, lines = "", [line for line in text.split("\n") if line]
     for line, following in zip(lines, [*lines, ""][1:], strict=True):
         row = line.lstrip().startswith("|")
         if row and is_table_rule(line):
@@ -63,17 +60,6 @@ def with_heads(text: str) -> Iterator[tuple[str, str]]:
             yield piece, head
         if row and is_table_rule(following):
             head = line.strip()
-
-
-def _with_rows(text: str) -> str:
-    """Return a text with the rows of a table on lines of their own where it has them in one."""
-    rule = _FLAT_TABLE.search(text)
-    begin = rule.start() if rule else -1
-    for _ in range(rule[0].count("|") if rule else 0):
-        begin = text.rfind("|", 0, max(begin, 0))
-    if rule is None or begin < 0 or "\n" in text[begin : rule.end()]:
-        return text
-    return f"{text[:begin].rstrip()}\n{_ROW_END.sub(chr(10), text[begin:])}"
 
 
 def _pieces(line: str) -> Iterator[str]:

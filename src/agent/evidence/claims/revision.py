@@ -4,8 +4,7 @@ A statement is known by its place, never by its words: a cell that was changed i
 stand elsewhere, too, is new all the same.
 """
 
-from bisect import bisect_left, bisect_right
-from collections import deque
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -242,28 +241,25 @@ class Revised:
 
     text: str
     cites: Sequence[Cite] = ()
-    """The ids that it cites, as those of the text before it."""
+    """The ids that what is new in it cites."""
     new: list[tuple[int, int]] = field(default_factory=list)
     gone: list[int] = field(default_factory=list)
     """Where statements were taken out."""
 
 
-def numbered_draft(
-    text: str, statements: Sequence[Statement], notation: Notation, cites: Sequence[Cite] = ()
-) -> str:
+def numbered_draft(text: str, statements: Sequence[Statement], notation: Notation) -> str:
     """Return a text with `⟨12⟩` before each statement and its citations by id.
 
     Of a number that several ids share those stand there that its writer named; else the first.
     """
-    parts = [(one.start, one.start, f"⟨{one.name}⟩") for one in statements]
-    places = [at for at, _ in cites]
+    ordered = sorted(statements, key=lambda one: one.start)
+    parts = [(one.start, one.start, f"⟨{one.name}⟩") for one in ordered]
+    begins = [one.start for one in ordered]
     for match in notation.pattern.finditer(text):
-        ids, (start, end) = notation.read(match), match.span()
-        # A blank before it may stand between; the next one's are no ids of this number.
-        near = cites[bisect_left(places, start - 1) : bisect_right(places, end)]
-        named = dict.fromkeys(name for _, name in near if name in ids) or ids[:1]
+        ids, at = notation.read(match), bisect_right(begins, match.start()) - 1
+        exact = ordered[at].exact if at >= 0 else ()
         if ids:
-            parts.append((start, end, _marks(named)))
+            parts.append((*match.span(), _marks([n for n in exact if n in ids] or ids[:1])))
     written, at = list[str](), 0
     for start, end, words in sorted(parts):
         written += [text[at:start], words]
@@ -333,11 +329,10 @@ def applied(
     statements: Sequence[Statement],
     revision: Revision,
     clean: Clean,
-    cites: Sequence[Cite] = (),
 ) -> Revised:
     """Return a text with edits and inserts; ids that it has not are left out.
 
-    `clean` makes a writer's words those of the text; `cites` are the ids that this cites.
+    `clean` makes a writer's words those of the text.
     """
     by_name = {statement.name: statement for statement in reversed(statements)}
     of_cells = (one for one in reversed(statements) if one.kind == "cell")
@@ -354,7 +349,7 @@ def applied(
             change = _inserted(text, at, words[0], is_apart) if at else _begun(statements, words[0])
             changes.append(replace(change, cites=words[1]))
     changes += _emptied(text, changes)
-    return _made(text, [change for change in changes if change.is_one(text)], cites)
+    return _made(text, [change for change in changes if change.is_one(text)])
 
 
 @dataclass(frozen=True)
@@ -388,9 +383,9 @@ def _emptied(text: str, changes: Sequence[_Change]) -> list[_Change]:
     return found
 
 
-def _made(text: str, changes: Iterable[_Change], cites: Sequence[Cite]) -> Revised:
+def _made(text: str, changes: Iterable[_Change]) -> Revised:
     parts, new, gone, at, size = list[str](), list[tuple[int, int]](), list[int](), 0, 0
-    kept, left = list[Cite](), deque(cites)
+    kept = list[Cite]()
     # A stable order: of two inserts at one place the first one comes first.
     for change in sorted(changes, key=lambda change: (change.start, change.end)):
         if change.start < at < change.end and not change.words:
@@ -398,11 +393,6 @@ def _made(text: str, changes: Iterable[_Change], cites: Sequence[Cite]) -> Revis
             change = replace(change, start=at)
         if change.start < at:
             continue
-        while left and left[0][0] <= change.start:
-            place, name = left.popleft()
-            kept.append((place + size - at, name))
-        while left and left[0][0] <= change.end:
-            left.popleft()
         parts += [text[at : change.start], change.words]
         size += change.start - at
         kept += [(size + change.before + place, name) for place, name in change.cites]
@@ -412,7 +402,6 @@ def _made(text: str, changes: Iterable[_Change], cites: Sequence[Cite]) -> Revis
             gone.append(size)
         size += len(change.words)
         at = change.end
-    kept += [(place + size - at, name) for place, name in left]
     return Revised("".join([*parts, text[at:]]), kept, new, gone)
 
 
