@@ -22,9 +22,6 @@ from agent.texts import detect_language
 
 _I = re.IGNORECASE
 LNGLAT = re.compile(r"(?<![\d.])-?\d{1,3}\.\d{2,}\s*[,，]\s*-?\d{1,3}\.\d{2,}(?![\d.])")
-NEAR = any_word(
-    "附近|周边|旁边|边上|最近的|near|nearby|nearest|closest|close by|around here|around me"
-)
 MODES: dict[str, TravelMode] = {
     **dict.fromkeys(("公交", "地铁", "高铁", "火车", "subway", "metro", "bus", "train"), "transit"),
     **dict.fromkeys(("步行", "走路", "走到", "walk", "walking", "on foot", "zu fuß"), "walking"),
@@ -32,17 +29,29 @@ MODES: dict[str, TravelMode] = {
     **dict.fromkeys(("开车", "自驾", "打车", "打的", "drive", "driving", "taxi", "car"), "driving"),
 }
 """What names a way to travel."""
-_MODE = any_word(MODES)
+_SAYS: dict[str, str] = {
+    **dict.fromkeys(
+        ("附近", "周边", "旁边", "边上", "最近的", "near", "nearby", "nearest"), "near"
+    ),
+    **dict.fromkeys(("closest", "close by", "around here", "around me"), "near"),
+    **dict.fromkeys(
+        ("多久", "directions", "how do i get", "how can i get", "how do we get"), "way"
+    ),
+    **dict.fromkeys(("多远", "距离", "多少公里", "how far"), "distance"),
+    **dict.fromkeys(("distance from", "distance between", "distance to"), "distance"),
+    **dict.fromkeys(
+        ("地址", "在哪", "几点", "开门", "关门", "门票", "where is", "where's"), "fact"
+    ),
+    **dict.fromkeys(("address", "hours", "open", "opens", "close", "closes", "closing"), "fact"),
+    **dict.fromkeys(("ticket", "tickets"), "fact"),
+    **MODES,
+}
+"""What words of a question are about."""
+_SAID = any_word(_SAYS)
 _NO_WAYS = ("car", "火车", "自驾")
 """Ways to travel that are said of other things, too."""
-_ROUTE = any_word("多久|directions|how do i get|how can i get|how do we get")
 _ASKS_WAY = ("怎么走", "怎么去", "怎么到", "如何走", "如何去", "如何到", "路线")
 _NO_ROUTE = "路线图"
-DISTANCE = any_word("多远|距离|多少公里|how far|distance from|distance between|distance to")
-FACT = any_word(
-    "地址|在哪|几点|开门|关门|门票|where is|where's|address|hours|open|close|closing|ticket",
-    ending="s?",
-)
 WEATHER = re.compile(
     r"天气(?!.{0,4}去)|气温|下雨(?!天|时|的时候|.{0,3}去)|\bweather\b|\brain\b", _I
 )
@@ -78,14 +87,14 @@ def detect_location_query(text: str) -> bool:
     if WEATHER.search(plain):
         return bool(city_in(plain) or landmark_in(plain))
     place = _known_place(plain) or place_after_preposition(plain) is not None
-    return place and (activity or near or bool(FACT.search(plain)))
+    about = _said(plain).values()
+    return place and (activity or near or "fact" in about)
 
 
 def asks_walks(text: str) -> bool:
     """Return whether it is asked how far or how long one walks; code measures that at once."""
     plain = _plain(text)
-    is_on_foot = any(MODES.get(word[0].lower()) == "walking" for word in _MODE.finditer(plain))
-    return is_on_foot and has_any(plain.casefold(), _HOW_FAR)
+    return "walking" in _said(plain).values() and has_any(plain.casefold(), _HOW_FAR)
 
 
 def names_known_place(text: str) -> bool:
@@ -96,13 +105,13 @@ def names_known_place(text: str) -> bool:
     plain = _plain(text)
     if LNGLAT.search(plain) or city_in(plain) or landmark_in(plain):
         return True
-    return bool(NEAR.search(plain)) and detect_location_query(text)
+    return "near" in _said(plain).values() and detect_location_query(text)
 
 
 def needs_place(text: str) -> bool:
     """Return whether something "near me" is wanted without place or coordinates."""
     plain = _plain(text)
-    if LNGLAT.search(plain) or not NEAR.search(plain):
+    if LNGLAT.search(plain) or "near" not in _said(plain).values():
         return False
     return detect_location_query(text) and extract_place(text) is None
 
@@ -157,24 +166,29 @@ def _known_place(plain: str) -> bool:
 
 def _is_near(plain: str) -> bool:
     is_within = "within" in plain.casefold()
-    return bool(NEAR.search(plain) or (is_within and any(f.kind in _REACH for f in figures(plain))))
+    is_said = "near" in _said(plain).values()
+    return is_said or (is_within and any(f.kind in _REACH for f in figures(plain)))
 
 
 def _names_a_way(plain: str) -> bool:
-    plain = plain.replace(_NO_ROUTE, "")
-    is_asked = _ROUTE.search(plain) or has_any(plain, _ASKS_WAY)
-    return bool(
-        is_asked or any(word[0].casefold() not in _NO_WAYS for word in _MODE.finditer(plain))
-    )
+    said = _said(plain.replace(_NO_ROUTE, ""))
+    is_asked = has_any(plain.replace(_NO_ROUTE, ""), _ASKS_WAY)
+    modes = (word for word, about in said.items() if about in MODES.values())
+    return is_asked or "way" in said.values() or any(word not in _NO_WAYS for word in modes)
+
+
+def _said(plain: str) -> dict[str, str]:
+    """Return the words of a question that say what it is about, with that, in their order."""
+    words = (word[0].lower() for word in _SAID.finditer(plain))
+    return {word: _SAYS[word] for word in words if word in _SAYS}
 
 
 def _mode(plain: str) -> TravelMode | None:
-    word = _MODE.search(plain)
-    return MODES.get(word[0].lower()) if word else None
+    return next((MODES[word] for word in _said(plain) if word in MODES), None)
 
 
 def _is_route(plain: str) -> bool:
-    if not (_names_a_way(plain) or DISTANCE.search(plain)):
+    if not (_names_a_way(plain) or "distance" in _said(plain).values()):
         return False
     if ends := route_ends(plain):
         return _known_place(ends.origin) or _known_place(ends.destination)
@@ -194,7 +208,7 @@ def _route_task(plain: str, place: str | None, city: str | None) -> dict[str, An
         return None
     rest = ends.rest if ends else plain
     return {
-        "intent": "distance" if DISTANCE.search(plain) else "route",
+        "intent": "distance" if "distance" in _said(plain).values() else "route",
         "origin": ends.origin if ends else None,
         "destination": ends.destination if ends else place,
         "city": city,
@@ -209,9 +223,9 @@ def _intent(plain: str, place: str | None, city: str | None) -> MapIntent:
     near = _is_near(plain)
     if not near and WEATHER.search(plain):
         return "weather"
-    if not near and not activity and FACT.search(plain):
+    if not near and not activity and "fact" in _said(plain).values():
         return "poi"
-    if place and place == city and not NEAR.search(plain):
+    if place and place == city and "near" not in _said(plain).values():
         return "area" if activity else "poi"
     return "nearby" if activity or near else "poi"
 
