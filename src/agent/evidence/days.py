@@ -17,13 +17,11 @@ _DAYS_ON = {
 _FAR = timedelta(90)
 """From today: from then on it may as well be that of the next year, or of the last."""
 _DAY_WORD = any_word(_DAYS_ON)
-_WEEKEND = re.compile(r"(下)?(?:个)?周末|\b(next )?weekend\b", re.IGNORECASE)
 _NAMED_DAY = re.compile(
     r"(下)?个?(?:周|星期|礼拜)([一二三四五六日天])"
     r"|\b(next )?(mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)day\b",
     re.IGNORECASE,
 )
-_BARE_DAY = re.compile(r"(?<![\d月])(\d{1,2})号")
 _DAY_BEHIND = re.compile(r"[ ,]{1,3}(\d{1,2})\b(?![:.])")
 _BESIDE, _OPENED = (" ", ", ", "", "，", " the "), ("", "(", "（")
 """Between a weekday and its date, and between a date and its weekday."""
@@ -47,8 +45,9 @@ def days_named(question: str, today: str) -> list[str]:
     monday = now - timedelta(days=now.weekday())
     named_so = _DAY_WORD.findall(question)
     days = [now + timedelta(days=_DAYS_ON[word.casefold()]) for word in named_so]
-    for weekend in _WEEKEND.finditer(question):
-        week = monday + timedelta(days=7 if weekend[1] or weekend[2] else 0)
+    for before in question.casefold().replace("weekend", "周末").split("周末")[:-1]:
+        is_next = before.removesuffix("个").endswith(("下", "next "))
+        week = monday + timedelta(days=7 if is_next else 0)
         days += [day for n in (5, 6) if (day := week + timedelta(days=n)) >= now]
     dated = [figure for figure in figures(question) if figure.date and figure.date[2]]
     for named in _NAMED_DAY.finditer(question):
@@ -62,10 +61,12 @@ def days_named(question: str, today: str) -> list[str]:
         else:
             days.append(_weekday(now, _number_of(named), later=bool(named[1] or named[3])))
     days += _dates(dated, now)
-    for number in _BARE_DAY.finditer(question):
-        later = int(number[1]) < now.day
-        month = now.replace(day=1) + timedelta(days=31 if later else 0)
-        days += _nearest((month.year, month.month, int(number[1])), now)
+    for before in question.split("号")[:-1]:
+        written = before[len(before.rstrip("0123456789")) :]
+        if written and len(written) <= 2 and not before.removesuffix(written).endswith("月"):
+            later = int(written) < now.day
+            month = now.replace(day=1) + timedelta(days=31 if later else 0)
+            days += _nearest((month.year, month.month, int(written)), now)
     return sorted({day.isoformat() for day in days})
 
 

@@ -28,6 +28,7 @@ from agent.evidence.written import (
     read_time,
     values_of_amount,
 )
+from agent.texts import ADDRESS
 
 _TEN, _GREAT, _GROUP = 10, 100, 3
 _COUNTED = ("person", "second", "month", "year")
@@ -118,7 +119,6 @@ _PER = re.compile(
 )
 _NOT_SHARES = tuple("人年员立功都交为本品长就绩分熟吨")
 """What follows 成 where it is no tenth: 2成人."""
-_ADDRESS = re.compile(r"(?:\b\w{2,10}://|www\.)[!-~]{1,2000}")
 """The digits of an address are no figures."""
 _GROUP_SIGN = re.compile(
     r"(?<=[０-９])，(?=[０-９]{3}(?![０-９]))|(?<=\d)[\u00a0\u202f](?=\d{3}(?!\d|,\d))"
@@ -216,7 +216,7 @@ def figures(text: str) -> list[Figure]:
 
 
 def _figures(text: str) -> list[Figure]:
-    shown = _ADDRESS.sub(lambda match: "\0" * len(match[0]), text)
+    shown = ADDRESS.sub(lambda match: "\0" * len(match[0]), text)
     plain, places = with_places(_GROUP_SIGN.sub(",", shown))
     digits = in_digits(plain, places)
     if not any(map(str.isdigit, digits.text)):

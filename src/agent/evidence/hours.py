@@ -95,7 +95,7 @@ _TOKEN = re.compile(
 )
 _EXCEPTIONS = "非营业时段"
 """What follows are dates of one year."""
-_DASHES = re.compile(r"[-~]{2,}|[‐‑‒–—―─~〜]+")
+_DASHES = str.maketrans(dict.fromkeys("‐‑‒–—―─~〜", "-"))
 _NO_MATTER = " \t\n\u3000,，、;；:。.!/|&+-"
 _TIME = re.compile(
     rf"((?:(?:{_PART})\s*:?\s*){{0,2}})(\d{{1,2}})(?:[:点时](半|\d{{1,2}})?)?\D*?(?:([ap])\.?m)?$",
@@ -131,7 +131,9 @@ def weekly_hours(text: str) -> list[Hours]:
 
     Those of a part of the year that it does not speak of are None.
     """
-    plain = _DASHES.sub("-", unicodedata.normalize("NFKC", text[:_LONGEST]))
+    plain = unicodedata.normalize("NFKC", text[:_LONGEST]).translate(_DASHES)
+    while "--" in plain:
+        plain = plain.replace("--", "-")
     try:
         if ".." in plain:
             raise ValueError("the text is cut")

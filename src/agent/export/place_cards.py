@@ -44,7 +44,7 @@ _OWN_WORDS = re.compile(r"[^\W\d_]\s?[(（]\s?[)）]")
 """Words with nothing but told facts in brackets behind them say something themselves."""
 _MOST_LETTERS, _MOST_WORDS = 8, 4
 """Beyond these a clause says more: letters of scripts without blanks, words of others."""
-_NAME_END = re.compile(r"^[\s,，:：;；·،—–-]+")
+_NAME_END = " \t\n\u3000,，:：;；·،—–-"
 _ALIAS = re.compile(r"\s?[(（]((?:[^()（）]|[(（][^()（）]{1,60}[)）]){1,80})[)）]")
 _SCRIPTS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
 """Thai, Lao, Burmese, Khmer, Japanese and Chinese."""
@@ -66,7 +66,7 @@ def told_parts(text: str, place: Place, name: Span | None) -> list[Span]:
     alias = _ALIAS.match(text, name_end) if name else None
     name_end = alias.end() if alias and is_name(alias[1], place) else name_end
     begin = name_end + (
-        len(found[0]) if name and (found := _NAME_END.match(text[name_end:])) else 0
+        len(text[name_end:]) - len(text[name_end:].lstrip(_NAME_END)) if name else 0
     )
     parts = [(at if _says(text[:at]) else 0, begin)] if begin else []
     front = 0

@@ -191,7 +191,8 @@ class MapResult:
 
 
 _DEFAULT_PROVIDER = "amap"
-_OWN_ID = re.compile(r"(?:[a-z]+:)?((?=[0-9]*[A-Z])[0-9A-Z]{8,20})")
+_OWN_ID = range(8, 21)
+"""How many characters an id of the map's has."""
 _CHINESE = re.compile("[\u4e00-\u9fff]{4,40}")
 _NAME = re.compile(r"\b[A-Z][A-Z_]{6,}\b")
 WAITING_HELPS = frozenset({"map_rate", "map_busy", "map_network", "map_malformed"})
@@ -421,9 +422,9 @@ class MapRecords:
     def unknown_ids(self, values: Sequence[Any]) -> list[str]:
         """Return the map's own ids that stand where positions belong and have no record yet."""
         texts = [part for value in values if isinstance(value, str) for part in value.split("|")]
-        matches = (_OWN_ID.fullmatch(text.strip(" []^")) for text in texts)
-        names = dict.fromkeys(match[1] for match in matches if match)
-        return [name for name in names if self.known_place(name) is None]
+        names = dict.fromkeys(text.strip(" []^").rpartition(":")[2] for text in texts)
+        own = [name for name in names if name.isalnum() and name.isascii() and name.isupper()]
+        return [name for name in own if len(name) in _OWN_ID and self.known_place(name) is None]
 
     def with_position(self, value: Any) -> Any:
         """Return a value with the positions of what it names by ids that replies have had.

@@ -14,7 +14,7 @@ from agent.core.processor import breathe
 from agent.core.strings import code_fence, split_at
 
 _LONGEST_TAG = 120
-_BRACKET = re.compile(r"[<＜◁\[]")
+_BRACKETS = "<＜◁["
 _TAG = re.compile(rf"[<＜◁\[]([^<>＜＞◁▷\[\]\n]{{1,{_LONGEST_TAG}}})[>＞▷\]]")
 _SEPARATORS = "_:.-▁"
 _PIPES = "|｜"
@@ -116,8 +116,8 @@ class Thoughts:
         text, self._rest, at = self._rest, "", 0
         while at < len(text):
             breathe()
-            bracket = _BRACKET.search(text, at)
-            begin = bracket.start() if bracket else len(text)
+            begins = (text.find(sign, at) for sign in _BRACKETS)
+            begin = min((place for place in begins if place >= 0), default=len(text))
             yield self._pass(text[at:begin])
             if begin == len(text):
                 return

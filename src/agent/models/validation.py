@@ -15,7 +15,6 @@ from agent.core.outside import parse_json_at
 from agent.models.types import ModelRequest, Response
 
 S = TypeVar("S", bound=BaseModel)
-_FENCE = re.compile(r"```(?:json)?\s*+(.*?)```", re.DOTALL | re.IGNORECASE)
 OBJECT_BEGINS = re.compile(r'\{(?=\s*["}])')
 _TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+(?:"|\Z))|,(?=\s*[}\]])', re.DOTALL)
 _NO_OBJECT = "it holds no complete JSON object"
@@ -137,7 +136,8 @@ def find_object(text: str) -> dict[str, Any]:
     lacks: an object within it is not what was asked for.
     """
     problem = _NO_OBJECT
-    for candidate in (*(block for block in _FENCE.findall(text) if "{" in block), text):
+    fenced = (block for block in text.split("```")[1::2] if "{" in block)
+    for candidate in (*fenced, text):
         for begin in OBJECT_BEGINS.finditer(candidate):
             try:
                 return _decode(candidate[begin.start() :])

@@ -147,9 +147,8 @@ class OuterFence(_Lines):
         return True
 
 
-_OPENING = re.compile(r"[\s>*#\\-]*<(/?)(\w{2,40})>")
 _TAG = re.compile(r"<(/?)(\w+)>")
-_BEGUN = re.compile(r"</?\w{0,40}\Z")
+_LONGEST_TAG = 45
 _LIST_MARKS = " \t\n\r\u3000>*#-0123456789.、)"
 _LEAST_BYTES = 30
 """Of a line that is known again: shorter ones may be an answer's own."""
@@ -203,10 +202,11 @@ class Echo(_Lines):
     def _kept(self, piece: str, whole: bool) -> str:
         if not whole:
             return piece
-        if (tag := _OPENING.match(piece)) and tag[2] in self._tags:
+        begun = piece.lstrip(" \t\r\n>*#\\-")
+        if (tag := _TAG.match(begun)) and tag[2] in self._tags:
             self._within = "" if tag[1] else tag[2]
             self._count(tag[2])
-            rest = piece[tag.end() :]
+            rest = begun[tag.end() :]
             closing = f"</{tag[2]}>"
             if closing in rest:
                 self._within = ""
@@ -230,8 +230,9 @@ class Echo(_Lines):
     def _inline(self, text: str) -> str:
         """Return the text without our tags amid a line; an unfinished one waits."""
         text = self._tail + text
-        begun = _BEGUN.search(text, max(0, len(text) - 45))
-        self._tail = begun[0] if begun else ""
+        begin = text.rfind("<", max(0, len(text) - _LONGEST_TAG))
+        name = text[begin + 1 :].removeprefix("/") if begin >= 0 else " "
+        self._tail = text[begin:] if not name or name.replace("_", "a").isalnum() else ""
         text = text[: len(text) - len(self._tail)]
 
         def without(tag: "re.Match[str]") -> str:

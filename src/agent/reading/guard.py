@@ -78,7 +78,6 @@ Resolve = Callable[[str, int], Awaitable[list[str]]]
 
 MAX_URL = 4096
 _PORTS = {"http": 80, "https": 443}
-_BAD = re.compile(r"[\x00-\x20\x7f\\]")
 _NAME = re.compile(r"(?=.{1,253}\Z)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z0-9-]{2,63}")
 _INSIDE = (
     "localhost", "local", "internal", "intranet", "lan", "home", "corp", "private", "arpa",
@@ -199,8 +198,12 @@ class AddressGuard:
         return addresses
 
 
+def _is_odd(text: str) -> bool:
+    return any(char <= " " or char in "\x7f\\" for char in text)
+
+
 def _split(url: str) -> SplitResult:
-    if len(url) > MAX_URL or _BAD.search(url):
+    if len(url) > MAX_URL or _is_odd(url):
         raise UnsafeUrl("the URL is too long, or holds spaces, control signs or backslashes")
     try:
         parts = urlsplit(url)
@@ -228,7 +231,7 @@ def _plain_host(parts: SplitResult) -> str:
         host = host.removesuffix(".")
         if "[" in parts.netloc and ":" not in host:
             raise UnsafeUrl("what is in brackets is no address")
-        if not host or "%" in host or _BAD.search(host) or any(sign in host for sign in "/@?#[]"):
+        if not host or "%" in host or _is_odd(host) or any(sign in host for sign in "/@?#[]"):
             raise UnsafeUrl("the URL has no plain host")
         if host.isascii():
             return host

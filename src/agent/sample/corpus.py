@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Protocol, TypeVar
 
-from agent.core.patterns import any_word
-from agent.core.strings import has_han, letters_of, split_at
+from agent.core.strings import has_han, letters_of, split_at, word_set
 from agent.evidence.geo import distance_m
 from agent.knowledge.terms import query_terms, terms
 from agent.sample.records import (
@@ -24,7 +23,7 @@ from agent.sample.records import (
 
 _LEAST, _NAMED, _IN_TEXT, _SHARE_OF_BEST, _MOST = 0.5, 0.6, 0.7, 0.5, 0.66
 _SEPARATORS = "|,，、;；"
-_ENGLISH_FILLER = any_word("the|near|around|in|at|china")
+_ENGLISH_FILLER = word_set("the near around in at china")
 _SHARED = ("name", "province", "adcode", "citycode", "lng", "lat")
 _CITY, _DISTRICT, _SPOT = "市", "区县", "兴趣点"
 
@@ -81,7 +80,7 @@ def find_spot(text: str, city: str | None = None) -> NamedSpot | None:
     home = find_city(city) if city else None
     if city and not home:
         return None
-    readings = _without_admin_names(letters_of(_ENGLISH_FILLER.sub(" ", text)))
+    readings = _without_admin_names(_telling_letters(text))
     for anchor in _candidates(readings):
         if not home or anchor.city == home.name:
             return anchor
@@ -205,6 +204,11 @@ def _candidates(readings: list[str]) -> Iterator[NamedSpot]:
                 yield from (a for a in index[alias] if a.level not in (_CITY, _DISTRICT))
 
 
+def _telling_letters(text: str) -> str:
+    words = (word for word in text.split() if word.casefold() not in _ENGLISH_FILLER)
+    return letters_of("".join(words))
+
+
 @cache
 def _anchor_index() -> dict[str, list[NamedSpot]]:
     sample = load_sample()
@@ -215,7 +219,7 @@ def _anchor_index() -> dict[str, list[NamedSpot]]:
     index: dict[str, list[NamedSpot]] = {}
     for spot in spots:
         for name in _names_of(spot):
-            index.setdefault(letters_of(_ENGLISH_FILLER.sub(" ", name)), []).append(spot)
+            index.setdefault(_telling_letters(name), []).append(spot)
     return index
 
 

@@ -74,11 +74,10 @@ class _PlainEnd(logging.Filter):
 def _own_error(trace: Sequence[str]) -> str:
     """Return the last line of a trace that is an error of ours or a refusal; else nothing."""
     own = f"{AgentError.__module__}."
-    errors = [line for line in trace if line.startswith(own) or _REFUSAL.match(line)]
+    errors = [line for line in trace if line.startswith(own) or ".HTTPException: 4" in line]
     return errors[-1] if errors else ""
 
 
-_REFUSAL = re.compile(r"[a-z_.]+\.HTTPException: 4\d\d: ")
 _TALKATIVE = ("httpx", "google_genai", "langgraph_api.auth.custom")
 """Libraries that log each request: httpx with its whole address, which may hold a key."""
 _plain_end = _PlainEnd()

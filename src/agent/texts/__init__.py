@@ -36,7 +36,8 @@ Language = Literal["zh", "zh-Hant", "en", "ar", "de", "es", "fr", "ja", "ko", "r
 Others than these three have a few, those of an answer; the rest is said in English.
 """
 
-_URL = re.compile(r"https?://[!-~]+")
+ADDRESS = re.compile(r"(?:\b\w{2,10}://|www\.)[!-~]{1,2000}")
+"""Of a page, wherever it stands in a text."""
 _SIGNS = re.compile(
     r"(?P<han>[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])|(?P<kana>[\u3040-\u30ff\u31f0-\u31ff])"
     r"|(?P<word>[A-Za-zÀ-ɏ]+)"
@@ -53,7 +54,7 @@ def detect_language(text: str) -> Language:
     One and a half Han characters weigh as much as one Latin word, so that names quoted in
     the other language do not decide. Text with kana is Japanese and answered in English.
     """
-    plain = _URL.sub(" ", text)
+    plain = ADDRESS.sub(" ", text)
     if not has_han(plain):
         return "en"
     counts = Counter(sign.lastgroup for sign in _SIGNS.finditer(plain))

@@ -183,7 +183,8 @@ def _numbers(text: str, *, whole: bool) -> set[Decimal]:
         elif figure.date:
             numbers |= {Decimal(part) for part in figure.date if part}
         elif figure.clock is not None:
-            numbers |= {Decimal(part) for part in re.findall(r"[0-9]+", figure.text)}
+            digits = "".join(c if c.isascii() and c.isdecimal() else " " for c in figure.text)
+            numbers |= set(map(Decimal, digits.split()))
         else:
             numbers.add(figure.value * (1 if figure.kind and not whole else figure.scale))
     return numbers

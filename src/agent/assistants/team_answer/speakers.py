@@ -32,7 +32,7 @@ from agent.assistants.team_answer.evidence_view import evidence_view
 from agent.assistants.team_answer.state import SPEAKERS, ChatTurn, Speaker, TeamState, ToolNote
 from agent.assistants.team_answer.verdict import without_signals
 from agent.configuration import Configuration
-from agent.core.strings import cut_to_tokens, estimated_tokens
+from agent.core.strings import cut_to_tokens, estimated_tokens, parted_brackets
 from agent.evidence.queries import clean_text
 from agent.prompts import Raw, element, fence, render, task_prompt
 from agent.state import answer_language
@@ -56,9 +56,7 @@ _HYPOTHESIS = re.compile(
     r"^[\s\-*•>#]*H(\d{1,2})\**\s*[\[［【(（]\s*(\d{1,3}(?:\.\d+)?|\.\d+)\s*+(%?)\s*+[\]］】)）]"
     r"[\s*:：,，\-—–]*(.*)$"
 )
-_PRUNED = re.compile(
-    r"(?<!\s)\s*+[(（\[［]\s*(?:pruned|已?剪枝|已?剪除|已?排除)\s*[)）\]］]\s*", re.IGNORECASE
-)
+_PRUNED = ("pruned", "剪枝", "剪除", "排除")
 
 
 def next_by_rules(turns: Sequence[ChatTurn]) -> Speaker:
@@ -114,8 +112,9 @@ def updated_hypotheses(text: str, hypotheses: Sequence["Hypothesis"]) -> list["H
     for line in text.splitlines():
         if not (match := _HYPOTHESIS.match(line)):
             continue
-        place, named = int(match[1]) - 1, _PRUNED.sub(" ", match[4]).strip(" *")
-        pruned = bool(_PRUNED.search(match[4]))
+        place, (named, mark) = int(match[1]) - 1, parted_brackets(match[4].strip(" *"))
+        pruned = mark.strip().casefold().removeprefix("已") in _PRUNED
+        named = named if pruned else match[4].strip(" *")
         if 0 <= place < len(tree):
             named = named or tree[place]["text"]
             tree[place] = _branch(named, _score(match[2], match[3]), pruned)
