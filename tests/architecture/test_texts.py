@@ -197,6 +197,8 @@ def test_a_language_of_answers_says_what_english_does_with_the_same_values(langu
 READ_WITH_OTHERS = (
     "constraints.", "export.", "records.hours.", "records.weekdays.", "records.months.",
     "records.modes.", "punctuation.", "outing.columns.", "outing.meals.", "outing.left_out.",
+    "plan_execute.kinds.", "plan_execute.papers", "plan_execute.page", "tools.calculation",
+    "plan_execute.sources.papers", "deep_research.gaps.not", "deep_research.gaps.page_partial",
 )  # fmt: skip
 """Texts that stand in a row, a table or a file beside others: one in English makes it half so."""
 IN_WHOLE_SENTENCES = ("export.statements.",)

@@ -11,7 +11,7 @@ from agent.sample.model.request import ModelReply, ModelTurn
 from agent.texts import say
 from tests.integration.test_deep_lead import calculating, long_page, research
 from tests.integration.test_person_long import LABS, remembering
-from tests.support.deep_lab import deep_laboratory
+from tests.support.deep_lab import deep_laboratory, planning
 from tests.support.lab import answer_of
 from tests.support.long_lab import Web
 
@@ -45,6 +45,9 @@ async def test_the_plans_word_for_the_language_decides_and_not_the_letters(
     assert state["turn"]["answer_language"] == "German (de)"
     assert say(HEADS[assistant], "de") in answer_of(state).text
     assert say(HEADS[assistant], "en") not in answer_of(state).text
+    papers = (say("plan_execute.sources.papers", tag) for tag in ("de", "en"))
+    told = [name in answer_of(state).text for name in papers]
+    assert told == [assistant == "plan_execute", False]
 
 
 @pytest.mark.parametrize("assistant", LABS)
@@ -72,3 +75,12 @@ async def test_the_sums_below_a_german_report_have_german_numbers_alone() -> Non
         state = await research(lab, answer_language="de")
     body = strip_references(answer_of(state).text)
     assert "- Kosten gesamt: 417 \\* 0,5 \\* 1000 = 208.500 Yuan" in body
+
+
+async def test_what_was_not_looked_into_is_said_in_the_language_of_the_report() -> None:
+    llm = calculating("print(417)", says="Der Akku kostet 417 Yuan")
+    llm.rules["deep_plan"] = planning("成本", "安全")
+    async with deep_laboratory(llm, web=Web(long_page)) as lab:
+        state = await research(lab, answer_language="de")
+    said = say("deep_research.gaps.not_researched", "de", topics="")
+    assert said in answer_of(state).text

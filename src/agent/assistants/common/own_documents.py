@@ -29,7 +29,7 @@ from agent.evidence.types import Gap, Source
 from agent.knowledge.types import Collected, KnowledgeHit, KnownDocument, Scope
 from agent.runs.engine import EVERYBODY, OWNER
 from agent.search.hits import only_known
-from agent.state import QuestionInput, Turn
+from agent.state import QuestionInput, Turn, reader_language
 from agent.texts import Language, reason_of, say
 
 SEARCH_DOCUMENTS = "search_documents"
@@ -188,7 +188,7 @@ async def documents_asked_for(
     return (
         readable,
         turn,
-        lacking_documents(readable, turn["language"], only=only) if wanted else [],
+        lacking_documents(readable, reader_language(turn), only=only) if wanted else [],
     )
 
 
@@ -221,7 +221,7 @@ async def readable_collections(
     )
     if not (count := attachments_of(last_question(state["messages"]))):
         return readable
-    gap = run_gap("documents.attachments_unread", turn["language"], count=count)
+    gap = run_gap("documents.attachments_unread", reader_language(turn), count=count)
     return replace(readable, gaps=[gap, *readable.gaps])
 
 

@@ -59,7 +59,7 @@ from agent.knowledge.types import Scope
 from agent.mcp.records import MapOptions, MapResult, map_gap
 from agent.sandbox.programs import CodeRunner
 from agent.search.hits import MAX_QUERY, SearchProvider
-from agent.state import Turn, answer_tag
+from agent.state import Turn, answer_tag, reader_language
 from agent.texts import Language, reason_of, say
 
 ToolKind = Literal["search", "page", "documents", "map", "code"]
@@ -538,7 +538,7 @@ class Toolbox:
         title = form.written(self._sums(text), "")
         outcome.calculation = Source(
             id=f"{outcome.id}-0", kind="document", title=title, url="",
-            provider=say("tools.calculation", self.language), quotes=[text],
+            provider=say("tools.calculation", reader_language(self.turn)), quotes=[text],
         )  # fmt: skip
         outcome.source_ids = [outcome.calculation["id"]]
 
@@ -549,7 +549,7 @@ class Toolbox:
         names = [name.strip() for name, sign, _ in parted if sign and not name[-1:].isdigit()]
         told = say("punctuation.comma", self.language).join(dict.fromkeys(names))
         title = short(told if len(lines) > 1 and names else text)
-        return say("tools.worked_out", self.language) if title.endswith("…") else title
+        return say("tools.worked_out", reader_language(self.turn)) if title.endswith("…") else title
 
     async def _unfounded(self, program: str) -> tuple[list[str], str]:
         """Return the numbers of a program that stand nowhere and are none of its own results.

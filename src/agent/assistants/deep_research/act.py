@@ -88,7 +88,7 @@ from agent.knowledge.types import Scope
 from agent.sandbox.programs import CodeRunner
 from agent.search.hits import MAX_SNIPPET, Hit, SearchProvider
 from agent.search.web import WebSearch
-from agent.state import PlannedQuery, inner
+from agent.state import PlannedQuery, inner, reader_language
 from agent.texts import say
 
 NODE = "act"
@@ -229,7 +229,7 @@ class _Step:
 
         One that the person dropped is none.
         """
-        state, language = self.state, self.state["turn"]["language"]
+        state, language = self.state, reader_language(self.state["turn"])
         topics = {entry["topic"]: entry for entry in state.get("search_results", [])}
         plan, changed = state.get("plan", []), list[TopicResult]()
         for each in explored:

@@ -27,7 +27,7 @@ from agent.evidence.records import with_weekday
 from agent.evidence.types import Gap
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import Raw, element, task_prompt
-from agent.state import answer_language
+from agent.state import answer_language, reader_language
 from agent.texts import is_written_in, say
 
 log = logging.getLogger(__name__)
@@ -119,7 +119,7 @@ def _room(state: DeepState, configuration: Configuration) -> int:
 
 def _missing(review: NotesReview, state: DeepState) -> list[Gap]:
     """Return what the notes lack and nobody will look up, if that is said in the right language."""
-    language, missing = state["turn"]["language"], clean_text(review.missing, _MAX_MISSING)
+    language, missing = reader_language(state["turn"]), clean_text(review.missing, _MAX_MISSING)
     if not missing or not is_written_in(missing, language):
         return []
     return [run_gap("deep_research.notes_lack", language, missing=missing)]

@@ -47,7 +47,7 @@ from agent.core.progress import Emit, event
 from agent.evidence.markdown import canonical
 from agent.evidence.queries import same_search
 from agent.evidence.types import Gap
-from agent.state import replaced
+from agent.state import reader_language, replaced
 
 log = logging.getLogger(__name__)
 NODE = "switch_topic"
@@ -70,7 +70,7 @@ async def switch_topic(
     gaps = _gaps(state, entry, messages)
     if intent["kind"] == "change" and not goes_on:
         values = {"limit": str(limit), "topic": new_topic}
-        gaps.append(run_gap("deep_research.topics_spent", state["turn"]["language"], **values))
+        gaps.append(run_gap("deep_research.topics_spent", reader_language(state["turn"]), **values))
     topic = new_topic if goes_on and new_topic else state["topic"]
     _tell(entry, gaps, runtime.stream_writer)
     if goes_on and intent["kind"] == "change":
@@ -324,7 +324,8 @@ def _gaps(state: DeepState, entry: TopicResult | None, messages: Sequence[AnyMes
     )  # fmt: skip
     if entry is None or entry["useful_webpages"] or mapped:
         return []
-    return [run_gap("deep_research.no_pages", state["turn"]["language"], query=entry["topic"])]
+    language = reader_language(state["turn"])
+    return [run_gap("deep_research.no_pages", language, query=entry["topic"])]
 
 
 def after_switch(state: DeepState) -> list[Send] | Literal["explore", "act", "review_notes"]:

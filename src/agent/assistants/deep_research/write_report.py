@@ -61,7 +61,7 @@ from agent.evidence.geo import distance_m
 from agent.evidence.types import Gap, Leg, Place
 from agent.prompts import Raw, element, fence, task_prompt
 from agent.search.hits import beginning, only_known, quotes_by_id
-from agent.state import answer_language, replaced
+from agent.state import answer_language, reader_language, replaced
 from agent.texts import Language, say
 
 log = logging.getLogger(__name__)
@@ -156,7 +156,7 @@ async def _read(state: DeepState, workspace: Workspace, whole: WholeDocuments) -
 
 def _not_researched(state: DeepState) -> list[Gap]:
     """Return which topics of the plan nobody looked into, where not all there is was read."""
-    language = state["turn"]["language"]
+    language = reader_language(state["turn"])
     if state.get("own_whole"):
         return []
     left = [topic["name"] for topic in state.get("plan", []) if topic["status"] == "planned"]
@@ -166,10 +166,8 @@ def _not_researched(state: DeepState) -> list[Gap]:
 
 def _partly_read(state: DeepState) -> list[Gap]:
     """Return of how many pages in all topics only an excerpt could be had."""
-    language, count = (
-        state["turn"]["language"],
-        sum(p.get("partial", False) for p in kept_pages(state)),
-    )
+    language = reader_language(state["turn"])
+    count = sum(p.get("partial", False) for p in kept_pages(state))
     return [run_gap("deep_research.page_partial", language, count=str(count))] if count else []
 
 

@@ -76,7 +76,7 @@ from agent.evidence.types import Gap, Source
 from agent.runs.run_log import Wish
 from agent.search.documents import Document
 from agent.search.hits import beginning
-from agent.state import PlannedQuery
+from agent.state import PlannedQuery, reader_language
 from agent.texts import Language
 
 R = TypeVar("R")
@@ -304,7 +304,8 @@ class _Working:
         result, seconds = ended["executor_result"], time.monotonic() - began
         if result["status"] == "empty":
             query = ended.get("task", task)["query"]
-            gap = run_gap("plan_execute.task_empty", turn["language"], query=query, task=query)
+            language = reader_language(turn)
+            gap = run_gap("plan_execute.task_empty", language, query=query, task=query)
             ended["gaps"] = [*(ended.get("gaps") or []), gap]
         count = len(result["documents"])
         log.info("turn=%s %s %s: %s, %d documents, %d papers, %.1f s", turn["id"], NODE,

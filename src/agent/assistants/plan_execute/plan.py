@@ -64,7 +64,7 @@ from agent.knowledge.types import Collected, Scope
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import task_prompt
 from agent.runs.run_log import Wish
-from agent.state import Turn, answer_language, replaced
+from agent.state import Turn, answer_language, reader_language, replaced
 from agent.texts import Language, detect_language, say
 
 PlanMode = Literal["flat", "dag"]
@@ -274,7 +274,7 @@ async def plan(
         turn = kept_inside(turn, asks)
     wanted = only or readable.named or bool(asks)
     if wanted:
-        gaps = [*gaps, *lacking_documents(readable, turn["language"], only=only)]
+        gaps = [*gaps, *lacking_documents(readable, reader_language(turn), only=only)]
     _tell(tasks, [*gaps, *request.gaps], emit)
     log.info("turn=%s %s: %d tasks, %s", turn["id"], NODE, len(tasks), note or "as planned")
     opened = new_plan()

@@ -197,7 +197,7 @@ async def search_info(
         whole_documents=[document["id"] for document in whole.read],
         documents_read=whole.coverage(reader_language(state["turn"])),
         differences=differences,
-        sources_gathered=sources_of_passages(chosen, state["turn"]["language"]),
+        sources_gathered=sources_of_passages(chosen, reader_language(state["turn"])),
         gaps=gaps,
         usage=searching.meter.usage,
     )

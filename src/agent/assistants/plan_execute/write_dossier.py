@@ -52,7 +52,7 @@ from agent.evidence.types import Gap, Source
 from agent.knowledge.types import Scope
 from agent.prompts import Raw, element, task_prompt
 from agent.search.documents import Document, FiledFigure
-from agent.state import answer_language
+from agent.state import answer_language, reader_language
 from agent.texts import Language, say
 
 NODE = "write_dossier"
@@ -257,7 +257,7 @@ def task_gaps_told_once(gaps: Sequence[Gap], state: PlanState) -> list[Gap]:
     ]
     statuses = {result["status"] for result in state.get("executor_result", [])}
     if (targets or whole) and "empty" in statuses and statuses <= {"empty", "skipped"}:
-        every.append(run_gap("plan_execute.documents_alone", state["turn"]["language"]))
+        every.append(run_gap("plan_execute.documents_alone", reader_language(state["turn"])))
     return every
 
 
