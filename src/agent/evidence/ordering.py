@@ -7,9 +7,9 @@ from typing import get_args
 from agent.evidence.constraints import check, is_beside
 from agent.evidence.demand_words import unknown_to_all, unknown_where_asked
 from agent.evidence.kinds import KINDS, OF_NO_KIND, DemandOutcome, has_words, is_named
-from agent.evidence.records import city_told, place_lines
+from agent.evidence.records import city_text, city_told, place_lines
 from agent.evidence.types import Constraints, Place, SortKey
-from agent.texts import Language, in_script, say
+from agent.texts import Language, say
 
 _GROUPS = get_args(DemandOutcome)
 _LISTED = (_GROUPS[0], "not_ruled_out", *_GROUPS[1:], "beside")
@@ -116,7 +116,7 @@ def grouped_lines(places: Sequence[Place], language: Language, order: SortKey | 
     lines = order_lines(places, order, language)
     lines += [
         say("constraints.groups.of_all", language, demands=each)
-        for each in [*filter(None, [in_script(city, language)]), *of_all]
+        for each in [*filter(None, [city_text(city, language)]), *of_all]
     ]
     if len(groups.keys() - {"beside"}) < _MIXED:
         return "\n".join([*lines, place_lines([*bare.values()], language)])

@@ -25,6 +25,7 @@ from agent.evidence.types import (
     Weather,
     WeatherDay,
 )
+from agent.evidence.vocabulary import city_in_english
 from agent.evidence.way_steps import legs_text, step_text, without_legs
 from agent.evidence.zones import CHINA, offset_words, zone_of_record
 from agent.texts import Language, has_text, in_script, is_chinese, say
@@ -59,7 +60,11 @@ HOME_MAP = "amap"
 
 def kind_text(place: Place, language: Language) -> str:
     """Return what the place is, in its reader's words as far as the tables have them."""
-    kind = place["category"] or ""
+    return kind_word(place["category"] or "", language)
+
+
+def kind_word(kind: str, language: Language) -> str:
+    """Return the same of a category, or of a word that the map was searched for."""
     if is_chinese(language):
         return in_script(kind, language)
     name, inside = parted_brackets(_KINDS.get(kind, kind))
@@ -155,7 +160,8 @@ def place_facts(place: Place, language: Language, *, is_nearest: bool = False) -
         f"★{place['rating']:g}" if place["rating"] is not None else None,
         cost_text(place, language),
         hours := hours_text(place, language),
-        *(in_script(part, language) for part in _where(place)),
+        city_text(city_told(place), language),
+        in_script(place["address"] or "", language),
     )
     marks = verdict_marks(filter(is_news, place.get("verdicts", [])), language)
     if hours:
@@ -203,13 +209,14 @@ def distance_texts(place: Place, language: Language) -> list[str]:
     return texts
 
 
-def _where(place: Place) -> list[str]:
-    """Return the city, which a question does not always say, and the address."""
-    return [*filter(None, [city_told(place)]), place["address"] or ""]
+def city_text(city: str, language: Language) -> str:
+    """Return a city's name for its reader: its English one where that is known."""
+    english = None if is_chinese(language) else city_in_english(city)
+    return english or in_script(city, language)
 
 
 def city_told(place: Place) -> str:
-    """Return the city of a place where its address does not name it."""
+    """Return the city, which a question does not always say, where the address lacks it."""
     city = place["city"] or ""
     return "" if city.removesuffix("市") in (place["address"] or "") else city
 

@@ -4,7 +4,10 @@ from collections.abc import Mapping, Sequence
 
 from agent.core.strings import alphabets, has_han, parted_brackets
 from agent.evidence.language import fold, words
+from agent.evidence.names import own_distance
 from agent.evidence.types import Anchor, Distance, MapTask, Place, Route, Source
+from agent.texts import Language
+from agent.texts.languages import may_be
 
 BETWEEN_STOPS = " → "
 """Between the further stops of a way, as its destination names them."""
@@ -67,6 +70,18 @@ def names_said(task: MapTask, centre: str | None, routes: Sequence[Route]) -> di
             if word := said.get(name) or (name if is_foreign else ""):
                 found[own] = word
     return found
+
+
+def words_before(known: Sequence[Place], reader: Language) -> dict[str, str]:
+    """Return what places and their origins were called before in a conversation, for its reader.
+
+    By the names that the map has: a place has one name, in all lists and in every round.
+    """
+    fars = [far for each in known for far in (own_distance(each), *each.get("further", []))]
+    told = [(each["name"], each.get("name_en", "")) for each in known]
+    told += [(far["origin"], far.get("origin_en", "")) for far in fars]
+    return {name: word for name, word in reversed(told)
+            if name and word and (word.isascii() or may_be(reader, word))}  # fmt: skip
 
 
 def stop_names(route: Route) -> list[str]:

@@ -38,6 +38,7 @@ from agent.evidence.said import (
     place_said,
     route_said,
     source_said,
+    words_before,
 )
 from agent.evidence.types import FoundPlaces, Gap, MapTask, Place
 from agent.evidence.vocabulary import is_chosen_by_name
@@ -327,7 +328,8 @@ class _Branch:
         """Call places as their asker does, who does not read the map's names; return the words."""
         if is_chinese(self.options.language):
             return {}
-        said = names_said(self.task, map_result.centre_name, map_result.routes)
+        before = words_before([*self.options.known, *map_result.places], self.options.language)
+        said = before | names_said(self.task, map_result.centre_name, map_result.routes)
         map_result.places[:] = [place_said(place, said) for place in map_result.places]
         map_result.routes[:] = routes = [route_said(route, said) for route in map_result.routes]
         map_result.sources[:] = [source_said(source, routes) for source in map_result.sources]

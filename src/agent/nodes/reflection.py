@@ -195,7 +195,7 @@ def _form(state: OverallState, configuration: Configuration) -> type[Reflection]
 def _material(state: OverallState, configuration: Configuration) -> dict[str, str]:
     """Return what the verdict is over: the web's findings and the map's own records."""
     turn = state["turn"]
-    language = turn["language"]
+    language = reader_language(turn)
     previous = state.get("previous") or NO_PREVIOUS
     places = judged(distinct_places(state.get("places", [])), turn.get("constraints", {}), language)
     share = configuration.context_token_limit // _PREVIOUS_SHARE

@@ -27,7 +27,7 @@ from agent.evidence.way_steps import step_text
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.client import EndpointKind, ModelClient
 from agent.prompts import task_prompt
-from agent.state import Gathered
+from agent.state import Gathered, reader_language
 from agent.texts import Language, say
 
 log = logging.getLogger(__name__)
@@ -127,10 +127,9 @@ def evidence_of(
     turn, before = state["turn"], state.get("previous") or NO_PREVIOUS
     found = [*shown, *state.get("places", []), *(earlier or before["places"])]
     # With what it fails or may fail, as the writer is shown it: a new wording may say so.
-    places = with_verdicts(distinct_places(found), turn.get("constraints", {}), turn["language"])
-    by_record = record_texts(
-        places, state.get("routes", []), state.get("weather", []), turn["language"]
-    )
+    language = reader_language(turn)
+    places = with_verdicts(distinct_places(found), turn.get("constraints", {}), language)
+    by_record = record_texts(places, state.get("routes", []), state.get("weather", []), language)
     user_words = known_words(cast(Mapping[str, Any], state).get("messages", []))
     return Evidence(
         _records(sources, texts, by_record, places),

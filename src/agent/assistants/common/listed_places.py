@@ -4,9 +4,13 @@ from collections.abc import Collection, Iterable, Sequence
 
 from agent.evidence.citations import cited_ids
 from agent.evidence.geo import metres_apart
+from agent.evidence.kinds import kind_searched
 from agent.evidence.mentions import mentioned, source_ids
+from agent.evidence.names import origin_text, own_distance
+from agent.evidence.records import kind_word
 from agent.evidence.types import FoundPlaces, MapTask, Place, Route, Source
-from agent.texts import Language, say
+from agent.evidence.vocabulary import subject_in_english
+from agent.texts import Language, is_chinese, say
 
 MOST_LISTED = 20
 """Places in a prompt, beside those that are named."""
@@ -65,6 +69,9 @@ def found_lines(searched: Iterable[MapTask], listed: Sequence[Place], language: 
     found = {(each["words"], each["where"]): each for task in searched
              for each in task.get("found", [])}  # fmt: skip
     words = [each["words"] for each in found.values()]
+    # As the lines of these places call it.
+    origins = {far["origin"]: origin_text(far, language) for place in listed
+               for far in (own_distance(place), *place.get("further", []))}  # fmt: skip
     lines = list[str]()
     for each in found.values():
         own = [place for place in listed if each["words"] in place["keywords"]]
@@ -72,11 +79,21 @@ def found_lines(searched: Iterable[MapTask], listed: Sequence[Place], language: 
             own = [place for place in own if _is_from(place, each)]
         if own and len(own) < each["count"]:
             key = "map.listed_of_more" if each["is_cut"] else "map.listed_of"
+            where = origins.get(each["where"], each["where"])
             lines.append(
-                say(key, language, listed=len(own), count=each["count"], words=each["words"],
-                    where=each["where"])
+                say(key, language, listed=len(own), count=each["count"], where=where,
+                    words=_word(each["words"], language))
             )  # fmt: skip
     return "\n".join(lines)
+
+
+def _word(searched: str, language: Language) -> str:
+    """Return what the map was searched for in a reader's words, as far as the tables have them."""
+    if is_chinese(language):
+        return searched
+    english = subject_in_english(searched)
+    kind = kind_searched(searched) if english == searched else None
+    return kind_word(kind or english, language)
 
 
 def _is_from(place: Place, found: FoundPlaces) -> bool:
