@@ -95,7 +95,7 @@ async def places_as_shown(
     if not in_order or language == "zh":
         return in_order
     if language == "zh-Hant":
-        return [Place(**{**place, **_traditional(place)}) for place in in_order]
+        return [cast(Place, {**place, **_traditional(place)}) for place in in_order]
     sounded = in_order
     if not reads_han(language):
         sounded = await asyncio.to_thread(with_pinyin, in_order, known)
