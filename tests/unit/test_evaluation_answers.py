@@ -48,7 +48,7 @@ async def test_a_row_speaks_for_itself_and_the_last_of_an_id_counts(tmp_path: Pa
 async def test_of_several_configurations_one_has_to_be_named(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
     await written(path, row("1", "c"), row("2", "c"), row("1", "d"))
-    with pytest.raises(InputError, match=r"#c \(2 rows\), #d \(1 rows\)"):
+    with pytest.raises(InputError, match=r"#c \(2 rows\), #d \(1 row\)"):
         read_answers(path, None)
     named, config = answers_path(f"{path}#d")
     assert (named, config) == (path, "d")
