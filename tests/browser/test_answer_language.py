@@ -86,7 +86,7 @@ def test_ways_and_forecasts_do_too_and_what_they_ask_next_is_asked_in_it(
 ) -> None:
     page = opened(visit, answered_thread(server, WAY[language]), locale)
     ways = part(page, "routes")
-    way = {"zh": "路线", "en": "Routes"}[language]
+    way = {"zh-CN": "路线", "en-US": "Routes"}[locale]
     expect(ways.get_by_role("heading")).to_have_text(way)
     expect(ways.locator(".tag").first).to_have_text({"zh": "步行", "en": "Walk"}[language])
     expect(ways.locator("strong").first).to_have_text(
@@ -97,7 +97,7 @@ def test_ways_and_forecasts_do_too_and_what_they_ask_next_is_asked_in_it(
     assert bool(HAN.search(asks.get_attribute("title") or "")) == (language == "zh")
     page = opened(visit, answered_thread(server, SKY[language]), locale)
     sky = part(page, "weather")
-    heading = {"zh": "天气", "en": "Weather"}[language]
+    heading = {"zh-CN": "天气", "en-US": "Weather"}[locale]
     expect(sky.get_by_role("heading")).to_have_text(heading)
     for day in sky.locator(".day").all_inner_texts():
         assert bool(HAN.search(day)) == (language == "zh"), day

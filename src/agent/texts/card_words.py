@@ -4,7 +4,7 @@ from typing import Any
 
 from agent.texts import LANGUAGES, Language, say, table
 
-_CARD, _RECORDS, _MODES = "page.place_card", "page.map_records", "records.modes"
+_CARD, _MODES = "page.place_card", "records.modes"
 _SAID_AS = {
     "export.far": "records.far",
     "export.cost": "export.cost",
@@ -22,7 +22,5 @@ def spoken_fields(language: Language) -> dict[str, Any]:
     words = {f"{_CARD}.{name}": text for name, text in sorted(own)}
     words |= {key: say(text, language) for key, text in _SAID_AS.items()}
     words |= {f"{_MODES}.{mode}": text for mode, text in table(_MODES, language).items()}
-    words[f"{_RECORDS}.degrees"] = "{low}–{high} °C"
-    for name in ("routes", "weather"):
-        words[f"{_RECORDS}.{name}"] = say(f"answer.{name}", language).strip("*")
+    words["page.map_records.degrees"] = "{low}–{high} °C"
     return {"language": language, "words": words}

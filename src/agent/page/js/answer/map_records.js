@@ -21,10 +21,10 @@ const SKIES = [[/雷/, "thunder"], [/[雪冰冻]/, "snow"], [/雨/, "rain"], [/[
  * @returns {View}
  */
 export function routesView({ onAsk }) {
-  const [heading, list] = [el("h3", {}), el("ul", { class: "record-list" })];
+  const list = el("ul", { class: "record-list" });
   const owner = el("p", { class: "map-credit" });
   const node = el("section", { class: "routes", dataset: { part: "routes" }, hidden: true },
-    heading, list, owner);
+    el("h3", {}, say("routes")), list, owner);
   const sources = recordSources(list);
   return answerView(node, (answer) => {
     const routes = distinct(answer?.routes);
@@ -32,7 +32,6 @@ export function routesView({ onAsk }) {
     sources.take(answer?.sources ?? []);
     const ways = Map.groupBy(routes, ({ origin, destination }) => `${origin} → ${destination}`);
     const { spoken = language } = answer ?? {};
-    heading.textContent = text("page.map_records.routes", spoken);
     fill(list, ...[...ways.values()].map((modes) => wayItem(modes, spoken, sources.cite, onAsk)));
     // A forecast or a list of places that follows says the same.
     const isSaid = answer?.places.length || answer?.weather.length;
@@ -116,17 +115,16 @@ function minutes(seconds, spoken) {
 
 /** Shows the forecast day by day, with the day of the week that people plan by. @returns {View} */
 export function weatherView() {
-  const [heading, places] = [el("h3", {}), el("div", {})];
+  const places = el("div", {});
   const owner = el("p", { class: "map-credit" });
   const node = el("section", { class: "weather", dataset: { part: "weather" }, hidden: true },
-    heading, places, owner);
+    el("h3", {}, say("weather")), places, owner);
   const sources = recordSources(places);
   return answerView(node, (answer) => {
     const forecasts = distinct(answer?.weather);
     node.hidden = forecasts.length === 0;
     sources.take(answer?.sources ?? []);
     const { spoken = language } = answer ?? {};
-    heading.textContent = text("page.map_records.weather", spoken);
     fill(places, ...forecasts.flatMap((each) => forecast(each, spoken, sources.cite(each.source))));
     // A list of places says the same.
     owner.textContent = answer?.places.length ? "" : credit(forecasts, language, answer?.mode);
