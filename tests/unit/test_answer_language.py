@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
+from agent.assistants.common.shown_records import places_as_shown
 from agent.client.run_result import RunName, outcome_of, values_of_answer
 from agent.evidence.records import forecast_told
 from agent.evidence.types import Weather, WeatherDay
 from agent.export.html import html_page
 from agent.export.markdown import markdown_document
-from agent.texts import detect_language
+from agent.export.place_cards import card_of, name_in
+from agent.texts import detect_language, prepare_language
 from tests.support.page_node import page_environment
 from tests.unit.export_samples import place
 
@@ -116,6 +118,16 @@ def test_files_of_an_earlier_answer_speak_its_language_not_its_question_s() -> N
     assert "220 m von Wangfujing" in page
     assert "Ab Wangfujing" in text
     assert all("88 ¥ pro Person" in file for file in (page, text))
+
+
+async def test_an_answer_in_traditional_characters_has_a_card_by_the_name_it_writes() -> None:
+    await prepare_language("zh-Hant")
+    near = place(name="蓝蛙(三里屯太古里店)")
+    (told,) = await places_as_shown([near], [], "藍蛙(三里屯太古里店)", "zh-Hant", first=[])
+    assert name_in("藍蛙(三里屯太古里店)：西餐", told) == (0, len("藍蛙(三里屯太古里店)"))
+    assert name_in("藍蛙：西餐", told) == (0, 2)
+    card = card_of(told, "zh-Hant")
+    assert (card.name, card.local) == ("藍蛙(三里屯太古里店)", "")
 
 
 def test_a_forecast_says_sky_and_wind_as_its_reader_does() -> None:

@@ -49,10 +49,9 @@ from agent.evidence.types import (
 )
 from agent.export.geojson import feature_collection
 from agent.export.markdown import place_table
-from agent.export.place_cards import card_of, name_in
 from agent.export.svg_map import anchor_of
 from agent.mcp.osm.kinds import DIETS
-from agent.texts import OF_ANSWERS, Language, prepare_language, say
+from agent.texts import OF_ANSWERS, Language, say
 from tests.support.rows import by_examples
 from tests.unit import export_samples
 from tests.unit.test_map_places import DETAIL, reader
@@ -174,17 +173,6 @@ async def test_an_origin_is_called_by_its_english_name_where_it_is_a_known_place
     named = await readable(centre, "en", [park])
     assert named is not None
     assert named["name_en"] == "Wangfujing Car Park"
-
-
-async def test_an_answer_in_traditional_characters_has_a_card_by_the_name_it_writes() -> None:
-    await prepare_language("zh-Hant")
-    near = place()
-    near["name"] = "蓝蛙(三里屯太古里店)"
-    (told,) = await places_as_shown([near], [], "藍蛙(三里屯太古里店)", "zh-Hant", first=[])
-    assert name_in("藍蛙(三里屯太古里店)：西餐", told) == (0, len("藍蛙(三里屯太古里店)"))
-    assert name_in("藍蛙：西餐", told) == (0, 2)
-    card = card_of(told, "zh-Hant")
-    assert (card.name, card.local) == ("藍蛙(三里屯太古里店)", "")
 
 
 async def test_who_reads_no_chinese_is_told_in_latin_letters_from_where_a_place_is_how_far() -> (

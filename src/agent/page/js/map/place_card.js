@@ -19,8 +19,9 @@ const FIELDS = textsOf("page.place_card.fields");
 /**
  * Makes the card of a place.
  * @param {{place: Place, number: number, cited?: number, records: (number|undefined)[], sources: Source[],
- *   photos: boolean, id: string, bullet?: HTMLElement, spoken: Spoken}} shown `cited`: by which the answer cites
- *   its record, as `records` those of all; `id`: the panel's, unique in the document; `bullet` becomes the card
+ *   photos: boolean, id: string, bullet?: HTMLElement, spoken: Spoken}} shown `cited`: by which the answer
+ *   cites its record, as `records` those of all; `id`: the panel's, unique in the document; `bullet` becomes
+ *   the card
  * @param {{onChoose(): void, onSource: OnSource}} listeners
  * @returns {PlaceCard}
  */

@@ -113,7 +113,7 @@ export function isName(words, place) {
   return words.trim() !== "" && left.every((word) => known.has(word));
 }
 
-/** Returns what a place is called in Chinese, or on the spot: without its branch, too. @param {Place} place */
+/** Returns how a place is called in Chinese, or on the spot; without its branch, too. @param {Place} place */
 function localNames({ name, name_hant: traditional }) {
   return [name, traditional].filter((each) => each != null)
     .flatMap((each) => [each, each.replace(/[(（].*/u, "")]);
