@@ -360,3 +360,23 @@ async def test_a_day_has_the_stops_that_reflection_chose_of_what_was_found(lab: 
     planned = block(prompt, "outing")
     assert all(name in planned for name in stops(state))
     assert say("outing.task", "zh") in planned
+
+
+async def test_a_day_that_a_forecast_reaches_has_it_and_its_writer_is_told(lab: Lab) -> None:
+    llm = scripted(lab, generate_query=[plan(SIGHTS, outing={}), plan(outing={"begins": "11:00"})])
+    for question in ("明天在王府井逛一天", "十一点开始"):
+        state = await lab.ask(question)
+        outing, (forecast,) = told(state)["outing"], told(state)["weather"]
+        (asked,) = [day["date"] for day in forecast["days"] if day.get("asked")]
+        assert asked == outing["day"]
+        assert f"[^{forecast['source']}]" in block(llm.prompts("answer")[-1], "weather")
+    assert sum(request.path.endswith("weatherInfo") for request in lab.amap.requests) == 1
+
+
+async def test_a_day_that_no_forecast_reaches_has_none_and_says_nothing_of_it(lab: Lab) -> None:
+    scripted(lab, generate_query=[plan(SIGHTS, outing={}, day="2099-11-28")])
+    state = await lab.ask("2099 年在王府井逛一天")
+    assert told(state)["outing"]
+    assert told(state)["weather"] == []
+    assert told(state)["gaps"] == []
+    assert not any(request.path.endswith("weatherInfo") for request in lab.amap.requests)

@@ -43,7 +43,8 @@ class _NoWays:
         return self
 
     async def map_result(self, task: Any, *_: Any, **__: Any) -> MapResult:
-        return MapResult(places=[p for p in self._known if task["place"] in p["name"]])
+        name = task.get("place")
+        return MapResult(places=[p for p in self._known if name and name in p["name"]])
 
     async def walks(self, *_: Any, **__: Any) -> dict[tuple[int, int], Any]:
         return {}

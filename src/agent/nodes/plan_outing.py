@@ -60,6 +60,8 @@ ID = "outing"
 _MOST_REASONS = 4
 _MOST_NAMES = 3
 """Stops that are looked up by their names for one plan."""
+_FORECAST, _FORECAST_DAYS = "y9", 4
+"""The prefix of its source, and how many days ahead it is asked for."""
 _MOST_RIDES = 8
 """Ways by bus and train that are measured for one plan; the others stay estimates."""
 
@@ -110,8 +112,45 @@ async def plan_outing(
     gaps = [] if outing else [planner.gap()]
     for gap in gaps:
         emit(event("gap", NODE, text=gap["message"]))
-    records = Update(places=named.places, sources_gathered=named.sources)
-    return Update(**records, outing=outing, gaps=gaps, usage=meter.usage)
+    closing = Update(outing=outing, gaps=gaps)
+    if outing:
+        # What is told of a day, the forecast too, is of the one that was planned.
+        closing["turn"] = Turn(**{**state["turn"], "day": outing["day"]})
+        if not state.get("weather"):
+            await _add_forecast(
+                named, outing, [*places, *shown], services, meter=meter, language=aim.language
+            )
+    records = Update(places=named.places, sources_gathered=named.sources, weather=named.weather)
+    return Update(**{**records, **closing, "usage": meter.usage})
+
+
+async def _add_forecast(
+    named: MapResult,
+    outing: Outing,
+    places: Sequence[Place],
+    services: Services,
+    *,
+    meter: Meter,
+    language: Language,
+) -> None:
+    """Add the forecast of the city, if it reaches the day: one call, whose reply is kept a while.
+
+    That it could not be had is told to nobody: nobody asked for it.
+    """
+    first = next(place for place in places if place["id"] in places_of(outing))
+    ahead = date.fromisoformat(outing["day"]) - services.now().date()
+    if not (city := first["city"]) or ahead.days > _FORECAST_DAYS:
+        return
+    client = services.maps.of(first["id"].partition(":")[0])
+    found = await client.map_result(
+        MapTask(intent="weather", city=city), city,
+        options=MapOptions(prefix=_FORECAST, language=language), meter=meter,
+        on_call=lambda call: None,
+    )  # fmt: skip
+    told = [w for w in found.weather if any(d["date"] == outing["day"] for d in w["days"])]
+    named.weather += told
+    ids = {each["source"] for each in told}
+    named.sources += [source for source in found.sources if source["id"] in ids]
 
 
 async def _named(
