@@ -61,6 +61,11 @@ def number_behind(text: str, begin: str) -> int | None:
     return int(digits) if digits and text.startswith(begin) else None
 
 
+def digit_runs(text: str) -> list[str]:
+    """Return the digits that stand together in a text, in their order: 10:30 has 10 and 30."""
+    return "".join(char if char.isdecimal() else " " for char in text).split()
+
+
 def is_wide(char: str) -> bool:
     """Return whether a character is as wide as a Chinese one."""
     return unicodedata.east_asian_width(char) in ("W", "F")

@@ -30,9 +30,9 @@ _CHUNK_KINDS: tuple[tuple[str, SourceKind], ...] = (
     ("maps", "place"),
     ("retrieved_context", "document"),
 )
-_NONE = re.compile(rf"\[\^{NOT_FOUND}\]")
+_NONE = f"[^{NOT_FOUND}]"
 """How our search marks a sentence that says what it did not find, as answers do."""
-_MARKS = re.compile(rf"{MARKER.pattern}|{_NONE.pattern}")
+_MARKS = re.compile(rf"{MARKER.pattern}|{re.escape(_NONE)}")
 _FORGED = re.compile(MARKER.pattern.encode())
 _URL = re.compile(rb"https?://[!-~]+")
 _URL_TAIL = b".,;:!?)]}'\"*>"
@@ -123,7 +123,7 @@ def remarks_of(marked: str, sources: Sequence[Source]) -> list[str]:
     borne, remarks = _all_letters(sources), list[str]()
     for begin, end in sentence_spans(marked, _MARKS):
         breathe()
-        sentence = _NONE.sub("", marked[begin:end])
+        sentence = marked[begin:end].replace(_NONE, "")
         plain, letters = sentence.strip("*_- "), letters_of(sentence)
         leads = plain.startswith(("#", "|")) or plain.endswith((":", "："))
         if leads or not letters or MARKER.search(sentence):
@@ -144,7 +144,7 @@ def not_found_remark(text: str) -> str:
     Only these of a text without sources can be kept: they state nothing about the world.
     """
     sentences = (text[begin:end] for begin, end in sentence_spans(text, _MARKS))
-    remarks = [_NONE.sub("", one).strip("*_- ") for one in sentences if _NONE.search(one)]
+    remarks = [one.replace(_NONE, "").strip("*_- ") for one in sentences if _NONE in one]
     return clean_text(" ".join(remarks), _MAX_QUOTE)
 
 

@@ -201,9 +201,10 @@ def _take(text: str, name: str) -> tuple[str, int | None]:
         pattern = rf"(?<![a-z0-9]){pattern}(?![a-z0-9])"
     elif len(name) <= _SHORT:
         pattern = rf"(?<![\w\u3400-\u9fff]){pattern}(?![\w\u3400-\u9fff])"
-    found = [match.span() for match in re.finditer(pattern, text)]
+    whole = re.compile(pattern)
+    found = [match.span() for match in whole.finditer(text)]
     chosen = (start for start, end in found if not _is_in_address(text, start, end))
-    return re.sub(pattern, _MASK * len(name), text), next(chosen, None)
+    return whole.sub(_MASK * len(name), text), next(chosen, None)
 
 
 _NEAR = 12

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterable
 from decimal import Decimal
 
-from agent.core.strings import split_at
+from agent.core.strings import digit_runs, split_at
 from agent.evidence.units import FOREIGN_MONTHS, MONTHS
 
 Date = tuple[int | None, int | None, int | None]
@@ -48,7 +48,7 @@ def read_date(written: str) -> Date:
 
 
 def _numbers_in(written: str) -> list[int]:
-    return [int(number) for number in re.findall(r"\d+", written)]
+    return [int(number) for number in digit_runs(written)]
 
 
 def _month_in(written: str) -> int | None:

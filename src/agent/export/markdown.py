@@ -11,6 +11,7 @@ from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
 from agent.core.processor import breathe
+from agent.core.strings import has_any
 from agent.evidence.markdown import link_url, open_url, without_urls
 from agent.evidence.references import CITATION, references, strip_references
 from agent.evidence.types import Place
@@ -80,7 +81,7 @@ def _cited_once(block: str) -> str:
     once = block
     for begin, one, other in reversed([*zip(begins, groups, groups[1:], strict=False)]):
         # Words that nothing bears, and another cell, keep theirs.
-        is_apart = _APART.search(block[begin : other.end() + 1])
+        is_apart = has_any(block[begin : other.end() + 1], _APART)
         if not is_apart and CITATION.findall(one[0]) == CITATION.findall(other[0]):
             before, after = once[: one.start()], once[one.end() :]
             ends = not after[0].isalnum()
@@ -90,7 +91,7 @@ def _cited_once(block: str) -> str:
 
 _CITED = r"\[\d{1,4}\]\([^()\s]{1,2000}\)"
 _CITATIONS = re.compile(rf"{_CITED}(?: ?{_CITED})*")
-_APART = re.compile("[†‡|]")
+_APART = "†‡|"
 
 
 def answer_html(

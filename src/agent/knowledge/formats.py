@@ -9,7 +9,6 @@ Runs in the process that reads files (`file_worker`), which may be killed at any
 import contextlib
 import logging
 import os
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -245,7 +244,8 @@ _NO_TITLE_ENDS = (
     *(".doc", ".docx", ".tex", ".dvi", ".indd"),
     *(".ppt", ".pptx", ".xls", ".xlsx", ".qxp"),
 )
-_NUMBER = re.compile(r"^(?:[\d.]+|第.{1,4}[章节])[\s、.]*")
+_LONGEST_NUMBER = 5
+"""Characters of 第十二章 without its last."""
 Bookmarks = dict[int, list[tuple[int, str]]]
 """By page, from 1: level and text."""
 
@@ -375,7 +375,10 @@ def _stands_in(heading: str, text: str) -> bool:
 
 
 def _wording(line: str) -> str:
-    return "".join(_NUMBER.sub("", line.strip()).split()).casefold()
+    plain = "".join(line.split()).casefold()
+    number, sign, rest = plain.replace("节", "章").partition("章")
+    is_numbered = sign and number.startswith("第") and len(number) <= _LONGEST_NUMBER
+    return (rest if is_numbered else plain).lstrip("0123456789.、")
 
 
 def _forget(reader: Any) -> None:

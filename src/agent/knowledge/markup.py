@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from agent.core.patterns import Linear
 from agent.core.strings import code_fence, is_table_rule, is_unspaced, word_set
@@ -137,8 +137,8 @@ def plain_blocks(text: str, level_of: LevelOf | None = None) -> Iterator[Block]:
     """Yield paragraphs of plain text, and the lines that are headings by their form."""
     level_of = level_of or heading_level
     by_form = level_of is heading_level
-    for paragraph in re.split(r"\n\s*\n", text):
-        lines = [line.strip() for line in paragraph.splitlines() if line.strip()]
+    for has_words, paragraph in groupby(map(str.strip, text.splitlines()), bool):
+        lines = [*paragraph] if has_words else []
         body: list[str] = []
         levels = [level_of(line) for line in lines]
         for at, (line, level) in enumerate(zip(lines, levels, strict=True)):

@@ -4,7 +4,6 @@ A model that is not listed works all the same: its cost is unknown and no thinki
 unasked.
 """
 
-import re
 import tomllib
 from dataclasses import dataclass
 from datetime import date
@@ -12,7 +11,7 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from agent.core.errors import ConfigurationError
-from agent.core.strings import number_behind
+from agent.core.strings import number_behind, split_at
 from agent.models.types import Thinking
 
 Provider = Literal["google", "openai"]
@@ -26,7 +25,7 @@ _PROVIDERS: dict[str, Provider] = {
 }
 _LEVELS: tuple[Thinking, ...] = ("minimal", "low", "medium", "high")
 _GOOGLES = ("gemini", "gemma", "learnlm")
-_MODEL_ID = re.compile(r"[A-Za-z0-9][\w.:/@+-]{0,199}")
+_LONGEST_ID, _SIGNS_IN_ID = 200, ".:/@+-_"
 
 DEFAULT_THINKING: dict[Role, Thinking] = {
     "query": "low",
@@ -108,7 +107,8 @@ def parse(name: str, field: str = "model") -> ModelName:
     rest = rest.strip()
     if provider == "google":
         rest = rest.removeprefix("models/")
-    if not _MODEL_ID.fullmatch(rest):
+    letters = "".join(split_at(rest, _SIGNS_IN_ID))
+    if not (letters.isalnum() and rest[0].isalnum() and len(rest) <= _LONGEST_ID):
         raise ConfigurationError(field, f"is no model's name: {_show(name)}")
     return ModelName(provider, rest)
 

@@ -267,7 +267,8 @@ def _calls_of(value: Any, offered: Mapping[str, Any]) -> Iterator[tuple[str, dic
 
 
 def _last_name(text: str, offered: Mapping[str, Any]) -> str | None:
-    names = [word for word in re.findall(r"[\w-]+", text) if word in offered]
+    plain = "".join(char if char.isalnum() or char in "_-" else " " for char in text)
+    names = [word for word in plain.split() if word in offered]
     return names[-1] if names else None
 
 

@@ -13,7 +13,7 @@ BROKEN = (ValueError, KeyError, TypeError, AttributeError, IndexError, OSError, 
 _MOST = 256 << 20
 """Bytes of a file that is mended: it is held in memory whole."""
 _TYPE = re.compile(rb"/Type\s{0,9}/(Page|Catalog)(?![A-Za-z])")
-_ENCRYPTION = re.compile(rb"/Filter\s{0,9}/Standard|/Encrypt")
+_ENCRYPTION = (b"/Encrypt", b"/Filter/Standard", b"/Filter /Standard")
 _OBJECT = re.compile(rb"(?<!\d)(\d{1,7})\s{1,9}(\d{1,5})\s{1,9}obj(?![a-z])")
 
 
@@ -37,7 +37,7 @@ def open_pdf(file: BinaryIO) -> "tuple[PdfReader, bool]":
             raise
         reader = PdfReader(io.BytesIO(body + _ending(body)))
         # What says how it is encrypted stands at the end, too.
-        lost = _ENCRYPTION.search(body) and not reader.is_encrypted
+        lost = any(mark in body for mark in _ENCRYPTION) and not reader.is_encrypted
         if lost or not (reader.is_encrypted or len(reader.pages)):
             raise
         return reader, True

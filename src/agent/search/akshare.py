@@ -6,7 +6,6 @@ import importlib.util
 import json
 import logging
 import os
-import re
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +21,7 @@ from agent.core.errors import (
     ProviderRefused,
     ProviderUnavailable,
 )
-from agent.core.outside import parse_json
+from agent.core.outside import finite, parse_json
 from agent.core.proxies import proxy_environment
 from agent.core.strings import parted_brackets
 from agent.evidence.queries import clean_text
@@ -51,7 +50,7 @@ _STATEMENTS: Mapping[str, tuple[str, str, str]] = {
     ABSTRACT: ("财务摘要", "报告期", "https://basic.10jqka.com.cn/new/{code}/finance.html"),
     INDICATOR: ("财务指标", "日期", "https://money.finance.sina.com.cn/corp/go.php/vFD_FinancialGuideLine/stockid/{code}/displaytype/4.phtml"),
 }  # fmt: skip
-_NUMBER = re.compile(r"(-?\d[\d,]*(?:\.\d+)?)\s*(万亿|亿|万|%)?")
+_SUFFIXES = ("万亿", "亿", "万", "%")
 _UNITS_IN_NAMES = ("元", "万元", "亿元", "%", "次", "天", "倍", "元/股")
 _PER_SHARE = "每股"
 _INDICATORS = ("每股收益", "净资产收益率", "销售毛利率", "销售净利率", "资产负债率", "增长率")
@@ -100,16 +99,18 @@ def _figure(column: str, value: Any, period: str, url: str) -> FiledFigure | Non
     """Return the figure, or None where it is no number or has no unit."""
     if isinstance(value, bool) or value is None:
         return None
-    match = _NUMBER.fullmatch(str(value).strip())
-    if match is None:
+    written = str(value).strip()
+    suffix = next((each for each in _SUFFIXES if written.endswith(each)), None)
+    number = written.removesuffix(suffix or "").strip()
+    if finite(number.replace(",", "")) is None:
         return None
     bare, named = parted_brackets(column)
     bare, named = (bare, named) if named in _UNITS_IN_NAMES else (column, "")
-    unit = _unit(column, match[2], named or None)
+    unit = _unit(column, suffix, named or None)
     if unit is None:
         return None
     name = plain_line(bare, 60)
-    return FiledFigure(name=name, value=match[1], unit=unit, period=period, url=url)
+    return FiledFigure(name=name, value=number, unit=unit, period=period, url=url)
 
 
 def _unit(column: str, suffix: str | None, named: str | None) -> str | None:

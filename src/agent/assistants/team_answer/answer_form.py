@@ -12,7 +12,7 @@ from datetime import date
 from decimal import ROUND_HALF_UP, Context, Decimal
 
 from agent.core.patterns import PIECE, any_word
-from agent.core.strings import GROUPED_DIGITS, has_any, has_han, without_digit_groups
+from agent.core.strings import GROUPED_DIGITS, digit_runs, has_any, has_han, without_digit_groups
 from agent.evidence.figures import figures
 from agent.evidence.language import sentence_spans
 from agent.knowledge.terms import terms
@@ -183,8 +183,7 @@ def _numbers(text: str, *, whole: bool) -> set[Decimal]:
         elif figure.date:
             numbers |= {Decimal(part) for part in figure.date if part}
         elif figure.clock is not None:
-            digits = "".join(c if c.isascii() and c.isdecimal() else " " for c in figure.text)
-            numbers |= set(map(Decimal, digits.split()))
+            numbers |= set(map(Decimal, digit_runs(figure.text)))
         else:
             numbers.add(figure.value * (1 if figure.kind and not whole else figure.scale))
     return numbers

@@ -32,8 +32,7 @@ _TOLD = ("revised", "marked", "contradicted", "computed", "supported")
 _MAX_QUOTE, _MAX_QUOTES, _MAX_STATEMENTS, _MOST_SUBJECT = 300, 24, 12_000, 80
 _QUOTES = (_MAX_QUOTE, 60, 24)
 """Characters of a passage, and of its beginning."""
-_ENDS = re.compile(r"[。！？!?.；;，,]*[”」』）)\"’*_]*$")
-_STOP = re.compile(r"[。！？!?.；;，,]+[”」』\"’*_]*\s*$")
+_STOPS, _CLOSING = "。！？!?.；;，,", '”」』"’*_'
 _SIGN = re.compile(rf"\s?([{MARK}{CONTRADICTED}])")
 
 
@@ -79,8 +78,9 @@ def corrected(
 
 def ending_with(written: str, text: str) -> str:
     """Return a text with something written before what ends it."""
-    stop = _STOP.search(text)
-    at = stop.start() if stop else len(text.rstrip())
+    bare = text.rstrip()
+    said = bare.rstrip(_CLOSING)
+    at = len(said.rstrip(_STOPS)) if said.endswith(tuple(_STOPS)) else len(bare)
     return f"{text[:at]}{written}{text[at:]}"
 
 
@@ -193,9 +193,7 @@ def _end_of(span: str, text: str, statement: Statement, notation: Notation) -> i
     bare = text
     while (last := [*notation.pattern.finditer(bare)]) and last[-1].end() == len(bare.rstrip()):
         bare = bare[: last[-1].start()]
-    bare = bare.rstrip()
-    end = _ENDS.search(bare)
-    return end.start() if end else len(bare)
+    return len(bare.rstrip().rstrip(f"{_CLOSING}）)").rstrip(_STOPS))
 
 
 def cited_anew(statement: Statement, names: Iterable[str], notation: Notation) -> str:

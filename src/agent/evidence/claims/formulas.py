@@ -10,13 +10,12 @@ from datetime import date
 from decimal import Decimal
 from functools import lru_cache
 
-from agent.core.strings import has_any
+from agent.core.strings import has_any, split_at, without_digit_groups
 from agent.evidence.figures import Figure
 from agent.evidence.language import with_places
 from agent.evidence.units import is_ratio
 
 _LONGEST, _LONGEST_LIST, _DEEPEST, _HOUR, _DAY_SECONDS = 120, 600, 64, 60, 86400
-_GROUPS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _BETWEEN = re.compile(r"[;；、]|,(?!\d{3}(?!\d))(?![^()]*\))")
 _ASSUMED = re.compile(r"~\s?(\d+(?:\.\d+)?)")
 _WRITTEN = re.compile(
@@ -77,7 +76,7 @@ def formulas_of(written: str) -> list[str]:
 
 def assumed_in(written: str) -> set[Decimal]:
     """Return the numbers that a judge's sums take from a statement's own assumption: ~1500*0.4."""
-    return set(map(Decimal, _ASSUMED.findall(_GROUPS.sub("", written[:_LONGEST_LIST]))))
+    return set(map(Decimal, _ASSUMED.findall(without_digit_groups(written[:_LONGEST_LIST]))))
 
 
 @lru_cache(1024)
@@ -123,7 +122,7 @@ def is_sum(formula: str) -> bool:
 
 def _plain(formula: str) -> str:
     text = with_places(formula[: 2 * _LONGEST])[0].translate(_SIGNS).split("=")[0]
-    return _GROUPS.sub("", text).replace("%", "").strip()
+    return without_digit_groups(text).replace("%", "").strip()
 
 
 class _Reader:
@@ -178,7 +177,7 @@ def _as_call(written: re.Match[str]) -> str:
     if written["unit"]:
         return f"unit_{written['unit']}({int(written['count'])})"
     name = "day" if written["day"] else "time"
-    return f"{name}({','.join(str(int(part)) for part in re.split('[-:]', written[0]))})"
+    return f"{name}({','.join(str(int(part)) for part in split_at(written[0], '-:'))})"
 
 
 def _name_of(node: ast.AST) -> str:

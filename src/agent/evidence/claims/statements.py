@@ -138,7 +138,6 @@ ITEM = re.compile(ITEM_MARK)
 _LEAD = re.compile(rf"\s{{0,40}}(?:>\s?)?{ITEM_MARK}?")
 _BOLD = 7
 """How deep a bold line stands that is a heading."""
-_HEADING = re.compile(r"\s{0,3}#{1,6}\s")
 _BOLD_LINE = re.compile(r"\s*\*\*([^*]{1,80}?)(?<![.。!！?？])\*\*[:：]?\s*")
 _BOLD_NAME = re.compile(r"\*\*([^*\n]{2,60}?)[:：]?\*\*")
 _BEFORE_COLON = re.compile(r"([^，,：:。.；;!?！？|*]{2,40}?)\s*(?:[：—–]|:(?!\d)|\s-\s)")
@@ -208,14 +207,14 @@ class Splitter:
         if bare.startswith("|") and bare.count("|") > 1:
             return self._row(line, at)
         self._table = None
-        if _HEADING.match(line) or _BOLD_LINE.fullmatch(line):
+        if _is_heading(line) or _BOLD_LINE.fullmatch(line):
             self._head_line(line, at)
             return []
         return self._sentences(line, at)
 
     def _head_line(self, line: str, at: int) -> None:
         self._heading, self._before, self._above = line.strip().strip("#*:： "), "", []
-        self._section = self._heading if _HEADING.match(line) else self._section
+        self._section = self._heading if _is_heading(line) else self._section
         self._block += 1
         if words := line.strip().lstrip("# "):
             head = self._statement(words, at + line.index(words))
@@ -337,8 +336,6 @@ def sections(text: str) -> Iterator[tuple[int, int, int]]:
         closes[depth] = heading.line
 
 
-_GROUPED = re.compile(r"\d{1,3}\.\d{3}")
-"""1.200: a thousand in German, a little over one in English."""
 _NAME_BEFORE = re.compile(r"[A-Z][\w.+-]*\s\Z")
 _A_FEW, _DOZEN, _BEFORE_NAME = 3, 12, 24
 
@@ -349,9 +346,20 @@ def states(figure: Figure, text: str) -> bool:
         return True
     before = text[max(0, figure.start - _BEFORE_NAME) : figure.start]
     is_name = _NAME_BEFORE.search(before) and "," not in figure.text
-    if not figure.kind and (is_name or _GROUPED.fullmatch(figure.text)):
+    if not figure.kind and (is_name or _may_be_thousands(figure.text)):
         return False
     most = _A_FEW if any(map(str.isdigit, figure.text)) else _DOZEN
     if not figure.kind and abs(figure.value) <= most and "." not in figure.text:
         return False
     return not figure.kind or figure.telling
+
+
+def _may_be_thousands(number: str) -> bool:
+    """Return whether a number may be meant either way: 1.200 is a thousand in German."""
+    whole, dot, rest = number.partition(".")
+    return bool(dot) and (whole + rest).isdecimal() and len(whole) <= 3 == len(rest)
+
+
+def _is_heading(line: str) -> bool:
+    signs = line.lstrip().partition(" ")[0]
+    return bool(signs) and not signs.strip("#") and len(signs) < len(line.strip())
