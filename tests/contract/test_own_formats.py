@@ -144,7 +144,7 @@ READ = [
      b' {"cell_type": "code", "source": "def f():\\n    wordcode()"}]}',
      "words\n\ndef f():\n    wordcode()", None, "Head", ""),
     ("rows.jsonl", b'{"a":"wordline","b":1}\nnot json\n{"a":"c"}',
-     "a: wordline; b: 1\nnot json\na: c", None, "rows", "1 lines are no JSON"),
+     "a: wordline; b: 1\nnot json\na: c", None, "rows", "1 line is no JSON"),
     ("part.xml", '<?xml version="1.0" encoding="GBK"?><r><n 号="7">编号 wordxml</n><n>二</n></r>'
      .encode("gbk"), "r: n: 号=7; n: 编号 wordxml; n: 二", None, "part", ""),
     ("deep.xml", b"<r><i><p>1</p><q>wordfirst</q></i><i><p>2</p><q>b</q></i><t>a <b>bold</b> c</t>"
@@ -290,7 +290,7 @@ async def test_a_small_package_unfolds_to_no_more_than_a_large_text_has(bench: B
     assert len(body) < 100_000
     bench.write("again.epub", body)
     (result,) = (await bench.ingest()).of("read")
-    assert "only its first 2 million characters" in result.note
+    assert "only the first 2 million of its characters" in result.note
 
 
 async def test_pictures_sounds_and_archives_are_left_out_of_folders(bench: Bench) -> None:
