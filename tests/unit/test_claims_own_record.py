@@ -177,3 +177,14 @@ def test_a_judge_reads_the_words_of_a_page_once_whichever_of_its_searches_is_cit
     [one] = statements("Late is 10 euro [^w1-0].", MARKED)
     best = known.best(replace(one, exact=("w1-0",)), 220)
     assert any("10 euro" in passage.text for passage in best)
+
+
+def test_the_hour_that_a_search_demanded_is_known_to_whoever_proves_a_sentence() -> None:
+    """ "周六 12:00 均营业" was true and "not checked": at noon is how it was asked."""
+    kitchen = sample_place(source="a0-0", sources=["a0-0"], demands={"open_at": "12:00"})
+    turn = {"question": "中午吃什么", "today": "2026-11-29", "language": "zh", "started_at": 0}
+    source = Source(id="a0-0", kind="place", title="甲", url="", provider="amap", quotes=[])
+    evidence = evidence_of(cast(Any, {"turn": turn, "places": [kitchen]}), {"a0-0": source}, {}, [])
+    said = statements("午饭（周六 12:00 均营业）[^a0-0]。", MARKED)
+    [outcome] = proved(said, {0: Ruling(n=1, v="s", p=["1.1"])}, evidence)
+    assert outcome.verdict == "supported"

@@ -22,7 +22,7 @@ from agent.evidence.numbering import source_key
 from agent.evidence.ordering import judged as with_verdicts
 from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.references import headed_title, untitled
-from agent.evidence.types import Place, Route, Source, Weather
+from agent.evidence.types import Constraints, Place, Route, Source, Weather
 from agent.evidence.way_steps import step_text
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.client import EndpointKind, ModelClient
@@ -138,7 +138,14 @@ def evidence_of(
         now=now_there(turn, [*state.get("places", []), *shown], state),
         known=[*user_words, *known],
         own=own,
+        demanded=_hours_asked([turn.get("constraints", {}), *(p.get("demands") for p in places)]),
     )
+
+
+def _hours_asked(demands: Iterable[Constraints | None]) -> list[str]:
+    """Return the times that places are to be open at or until, by the question or one search."""
+    asked = ((each or {}).get(key) for each in demands for key in ("open_at", "open_until"))
+    return list(dict.fromkeys(str(time) for time in asked if time))
 
 
 def _records(

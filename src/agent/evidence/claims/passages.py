@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
 from heapq import nlargest
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 
 from agent.core.processor import breathe, lazy_property
@@ -178,6 +178,8 @@ class Evidence:
     known: Sequence[str] = ()
     own: Sequence[str] = ()
     """What code says in the text itself: it is not judged."""
+    demanded: Sequence[str] = ()
+    """The hours that places were held against: "at noon" was asked, and 12:00 is told."""
     numbers: dict[str, int] = field(init=False)
     passages: list[Passage] = field(init=False)
     by_name: dict[str, Passage] = field(init=False)
@@ -207,8 +209,9 @@ class Evidence:
 
     @lazy_property
     def question_figures(self) -> Sequence[Figure]:
-        """Return the figures of the question, of today's date and of the clock told."""
-        return [*figures(self.question), *figures(self.today), *self.clock]
+        """Return the figures of the question and its demands, of today and of the clock told."""
+        asked = chain.from_iterable(map(figures, [self.question, *self.demanded, self.today]))
+        return [*asked, *self.clock]
 
     @lazy_property
     def day(self) -> date | None:
