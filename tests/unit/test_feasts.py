@@ -50,10 +50,30 @@ def test_that_ordinary_hours_may_not_hold_is_told_once_for_all_places() -> None:
         record(name, open_time=hours, hours_osm=hours, **osm)
         for name, hours in (("A", "Mo-Su 10:00-20:00"), ("B", "Mo-Su 09:00-18:00"))
     ]
-    text = say("constraints.feast.unknown", "en", day="2026-12-06 Sun")
+    text = say("constraints.feast.unknown", "en", when="Sun")
     lines = grouped_lines(judged(rows, DEC_6, "en"), "en").splitlines()
     assert lines[0] == say("constraints.groups.of_all", "en", demands=text)
     assert text not in "\n".join(lines[1:])
+
+
+def test_who_would_fit_on_an_ordinary_day_is_told_apart_from_whose_hours_nobody_knows() -> None:
+    """Of twenty places none met or failed anything, and all stood in one list by distance."""
+    osm = {"fetched_at": "2026-11-28T10:00:00+00:00", **FINLAND}
+    rows = [
+        record("Unknown", **osm, distance_m=10),
+        record("Ordinary", open_time="x", hours_osm="Mo-Su 13:00-22:00", **osm, distance_m=300),
+        record("Closed", open_time="x", hours_osm="Mo-Sa 13:00-22:00", **osm, distance_m=20),
+    ]
+    found = judged(rows, Constraints(**{**DEC_6, "open_at": "20:00"}), "en")
+    assert [place["name"] for place in found] == ["Ordinary", "Unknown", "Closed"]
+    lines = grouped_lines(found, "en")
+    heads = [
+        say(f"constraints.groups.{name}", "en", count=1)
+        for name in ("ordinarily", "unknown", "violated")
+    ]
+    assert [line for line in lines.splitlines() if line in heads] == heads
+    assert lines.index(heads[0]) < lines.index("Ordinary") < lines.index(heads[1])
+    assert "a public holiday: not known" not in lines
 
 
 def test_a_search_with_a_day_of_its_own_is_not_about_the_question_s() -> None:

@@ -343,7 +343,7 @@ def _open(place: Place, constraints: Constraints, language: Language) -> PlaceVe
     outcome: DemandOutcome = outcomes.pop() if len(outcomes) == 1 else "unknown"
     verdict = _verdict(constraint, outcome, "open_time", language, **values)
     if date_meant and seasons != [_ROUND_THE_CLOCK]:
-        verdict = _on_its_date(verdict, place, date_meant, (at, until), language)
+        verdict = _on_its_date(verdict, place, date_meant, (at, until), when, language)
     if verdict["verdict"] == "satisfied" and not is_in_season(place, date_meant):
         told = season_words(place["seasons"], language)
         verdict = _verdict(constraint, "unknown", "seasons", language, **values)
@@ -363,6 +363,7 @@ def _on_its_date(
     place: Place,
     date_meant: str,
     clocks: tuple[str | None, str | None],
+    when: str,
     language: Language,
 ) -> PlaceVerdict:
     """Return a verdict on a weekday as it is on that date: weekly hours speak of no holidays."""
@@ -374,8 +375,11 @@ def _on_its_date(
     if outcome == "unknown" and verdict["verdict"] != "satisfied":
         return verdict
     told = with_weekday(date_meant, language)
-    text = say(f"constraints.feast.{outcome}", language, day=told)
-    return PlaceVerdict(**{**verdict, "verdict": outcome, "text": text})
+    text = say(f"constraints.feast.{outcome}", language, day=told, when=when)
+    on_feast = PlaceVerdict(**{**verdict, "verdict": outcome, "text": text})
+    if outcome == "unknown":
+        on_feast["ordinarily"] = True
+    return on_feast
 
 
 def _closes_then(seasons: Sequence[Hours], until: str, days: Sequence[int] | None) -> bool:

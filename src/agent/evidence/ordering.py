@@ -12,7 +12,7 @@ from agent.evidence.types import Constraints, Place, SortKey
 from agent.texts import Language, say
 
 _GROUPS = get_args(DemandOutcome)
-_LISTED = (_GROUPS[0], "not_ruled_out", *_GROUPS[1:], "beside")
+_LISTED = (_GROUPS[0], "not_ruled_out", "ordinarily", *_GROUPS[1:], "beside")
 _VIOLATED = _GROUPS.index("violated")
 _MIXED = 2
 
@@ -73,7 +73,10 @@ def judged(places: Sequence[Place], constraints: Constraints, language: Language
     ]
 
     def order(place: Place) -> tuple[int, bool, tuple[bool, float], int]:
-        met = sum(each["verdict"] == "satisfied" for each in place["verdicts"])
+        # Of a holiday only ordinary hours are known: those that fit go before none at all.
+        met = sum(
+            each["verdict"] == "satisfied" or "ordinarily" in each for each in place["verdicts"]
+        )
         beside, own = is_beside(place, constraints), rank_in_order(place, order_wished)
         return max(_rank(place), beside), beside, own, -met
 
@@ -111,6 +114,8 @@ def grouped_lines(places: Sequence[Place], language: Language, order: SortKey | 
         name = _GROUPS[_rank(_without_verdicts(place, unsettled))] if is_told else "beside"
         if name == "satisfied" and _without_verdicts(place, unsettled) != place:
             name = "not_ruled_out"
+        elif name == "unknown" and _fits_ordinarily(_without_verdicts(place, unsettled)):
+            name = "ordinarily"
         groups.setdefault(name, []).append(place)
     bare = {place["id"]: _bare(place, of_all, city) for place in places}
     lines = order_lines(places, order, language)
@@ -154,6 +159,11 @@ def _is_stray(place: Place) -> bool:
     # By English words a table of Chinese ones cannot tell what a search was for.
     wanted = any(each.isascii() or has_words(OF_NO_KIND, each) for each in keywords)
     return is_other and is_none and bool(keywords) and not wanted
+
+
+def _fits_ordinarily(place: Place) -> bool:
+    verdicts = place.get("verdicts", [])
+    return all(each["verdict"] == "satisfied" or "ordinarily" in each for each in verdicts)
 
 
 def _without_verdicts(place: Place, texts: Sequence[str]) -> Place:

@@ -121,6 +121,8 @@ class PlaceVerdict(TypedDict):
     """The field of the place that says so, or that would; empty where none could."""
     text: str
     """For the reader, in their language."""
+    ordinarily: NotRequired[bool]
+    """Of one that is unknown as the day is a holiday: it is met on an ordinary day."""
 
 
 class OpeningHours(TypedDict):
