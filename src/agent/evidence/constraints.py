@@ -169,6 +169,7 @@ _FITS: dict[Suits, tuple[str, str]] = {
 }
 
 
+_DIETS = frozenset[Suits]({"vegetarian", "vegan", "halal", "kosher", "gluten_free"})
 _OF_ALL = frozenset({
     "open_at", "open_until", "open_on", "not_on", "max_distance_m", "max_walk_m", "max_walk_min",
 })  # fmt: skip
@@ -422,6 +423,11 @@ def _suits(place: Place, suits: Suits, language: Language) -> PlaceVerdict:
         met: DemandOutcome = "violated" if access == "no" else "unknown"
         text = say(f"constraints.wheelchair.{access}", language)
         return PlaceVerdict(constraint=suits, verdict=met, field="wheelchair", text=text)
+    if suits in place.get("suits", []) and suits in _DIETS.difference(place.get("wholly", [])):
+        text = say(f"constraints.{suits}.some", language)
+        return PlaceVerdict(
+            constraint=suits, verdict="satisfied", field="category", text=text, partly=True
+        )
     if suits in place.get("suits", []):
         return _verdict(suits, "satisfied", "category", language, value=kind_text(place, language))
     # The name stands above the verdict, the category is told in the reader's language.

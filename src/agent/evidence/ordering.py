@@ -72,10 +72,14 @@ def judged(places: Sequence[Place], constraints: Constraints, language: Language
         Place(**{**place, "verdicts": check(place, constraints, language)}) for place in places
     ]
 
-    def order(place: Place) -> tuple[int, bool, tuple[bool, float], int]:
-        # Of a holiday only ordinary hours are known: those that fit go before none at all.
-        met = sum(
-            each["verdict"] == "satisfied" or "ordinarily" in each for each in place["verdicts"]
+    def order(place: Place) -> tuple[int, bool, tuple[bool, float], float]:
+        # Of a holiday only ordinary hours are known: those that fit go before none at all. Some
+        # vegetarian dishes are less than a vegetarian kitchen.
+        met = (
+            sum(
+                each["verdict"] == "satisfied" or "ordinarily" in each for each in place["verdicts"]
+            )
+            - sum("partly" in each for each in place["verdicts"]) / 2
         )
         beside, own = is_beside(place, constraints), rank_in_order(place, order_wished)
         return max(_rank(place), beside), beside, own, -met
@@ -97,7 +101,8 @@ def none_known_to_fit(places: Sequence[Place]) -> bool:
 def grouped_lines(places: Sequence[Place], language: Language, order: SortKey | None = None) -> str:
     """Return one line a place for a writer, under whether the places fit what is demanded.
 
-    In the order that is wished, else the nearest of each search first. Each group with how many
+    In the order that is wished, else the nearest of each search first, and behind kitchens of a
+    diet those that have some dishes of it. Each group with how many
     they are: a writer miscounts. A place that fails a demand, in one list with those that fit, was
     numbered among the hits. What nobody could know of any rules none out, nor does one fit by it.
     What holds for all of them stands once, above all. One of a kind that neither the question nor
@@ -108,6 +113,8 @@ def grouped_lines(places: Sequence[Place], language: Language, order: SortKey | 
     places = [each for each in places if not _is_stray(each)] or places
     unsettled, of_all = unknown_where_asked(places), unknown_to_all(places)
     places = in_wished_order(places, order)
+    if order is None:
+        places = sorted(places, key=_is_partly)
     city = _shared_city(places)
     for place in places:
         is_told = bool(place.get("verdicts")) and (_has_kind(place) or not by_kind)
@@ -159,6 +166,10 @@ def _is_stray(place: Place) -> bool:
     # By English words a table of Chinese ones cannot tell what a search was for.
     wanted = any(each.isascii() or has_words(OF_NO_KIND, each) for each in keywords)
     return is_other and is_none and bool(keywords) and not wanted
+
+
+def _is_partly(place: Place) -> bool:
+    return any("partly" in each for each in place.get("verdicts", []))
 
 
 def _fits_ordinarily(place: Place) -> bool:

@@ -121,6 +121,8 @@ class PlaceVerdict(TypedDict):
     """The field of the place that says so, or that would; empty where none could."""
     text: str
     """For the reader, in their language."""
+    partly: NotRequired[bool]
+    """Of a diet that is met by some dishes only, not by the whole kitchen."""
     ordinarily: NotRequired[bool]
     """Of one that is unknown as the day is a holiday: it is met on an ordinary day."""
 
@@ -202,6 +204,8 @@ class Place(TypedDict):
     """Where the map says that one gets into little or nothing of it."""
     suits: NotRequired[list[Suits]]
     """Whom or what its record says that it suits, in whatever words that is told."""
+    wholly: NotRequired[list[Suits]]
+    """The diets among these that its whole kitchen keeps; of others it has some dishes."""
     zone: NotRequired[str]
     """Its time zone by its name in the time zone database; China's where it has none."""
     phone: NotRequired[str]

@@ -66,6 +66,7 @@ _SUITS: dict[str, tuple[Suits, ...]] = {
     "halal": ("halal",), "kosher": ("kosher",), "gluten_free": ("gluten_free",),
 }  # fmt: skip
 """Whom a place suits that is fitted so, or has such dishes."""
+_KITCHEN = ("cuisine", "diets_only", "diets_yes")
 _DIRECTIONS = ("北", "东北", "东", "东南", "南", "西南", "西", "西北")
 _BEAUFORT = (1, 6, 12, 20, 29, 39, 50, 62, 75, 89, 103, 118)
 """Kilometres an hour from which on a wind has the next force."""
@@ -241,6 +242,8 @@ class OsmReader:
             place["wheelchair"] = access
         if suits := _suited(row):
             place["suits"] = suits
+        if wholly := _suited(row, ("cuisine", "diets_only")):
+            place["wholly"] = wholly
         return self.records.add_place(place, keywords)
 
     def _kind(self, row: Mapping[str, Any]) -> str:
@@ -324,10 +327,11 @@ def _fitted(row: Mapping[str, Any]) -> list[str]:
     return [what for what, none in _FITTED.items() if row.get(what) and row[what] not in none]
 
 
-def _suited(row: Mapping[str, Any]) -> list[Suits]:
-    """Return whom or what a place suits by its tags."""
-    dishes = [dish for key in ("cuisine", "diets_only", "diets_yes") for dish in _parts(row, key)]
-    suited = (suits for what in [*_fitted(row), *dishes] for suits in _SUITS.get(what, ()))
+def _suited(row: Mapping[str, Any], keys: Sequence[str] = ()) -> list[Suits]:
+    """Return whom or what a place suits by its tags, or by those of its kitchen alone."""
+    dishes = [dish for key in keys or _KITCHEN for dish in _parts(row, key)]
+    fitted = [] if keys else _fitted(row)
+    suited = (suits for what in [*fitted, *dishes] for suits in _SUITS.get(what, ()))
     return list(dict.fromkeys(suited))
 
 
