@@ -142,6 +142,26 @@ async def test_a_place_that_has_the_asked_name_beside_its_own_is_no_other() -> N
     assert result.places
 
 
+@pytest.mark.parametrize(
+    ("address", "language", "name"),
+    [
+        ({"addr:street": "Ostweg", "addr:city": "Seestadt"}, "en", "playground (Ostweg)"),
+        ({"addr:city": "Seestadt"}, "de", "Spielplatz (bei Café Morgenrot)"),
+        ({}, "zh", "儿童游乐场（Café Morgenrot附近）"),
+    ],
+)
+async def test_what_has_no_name_is_told_by_its_kind_and_where_it_is(
+    address: dict[str, str], language: Language, name: str
+) -> None:
+    """A plan led for ten minutes to a stop that was called "playground"."""
+    tags = {"leisure": "playground", **address}
+    playground = {"type": "way", "id": 96, "lat": 52.5216, "lon": 13.4072, "tags": tags}
+    task = {"intent": "nearby", "place": STATION, "keywords": ["playground", "cafe"]}
+    async with osm_world([*own_elements(), playground]) as world:
+        result = await world.result(task, language=language)
+    assert [place["name"] for place in result.places if place["id"] == "osm:way/96"] == [name]
+
+
 async def test_what_else_bears_a_station_s_name_is_no_place_of_a_search_for_cafes() -> None:
     stand = {
         "type": "node", "id": 96, "lat": 52.5211, "lon": 13.4062,

@@ -90,7 +90,7 @@ async def test_kinds_around_a_place_are_one_search_whose_records_are_whole(world
     result = await world.result(task)
     first = result.places[0]
     assert [place["name"] for place in result.places[:3]] == [
-        "Café Morgenrot", "playground", "Zum Anker",
+        "Café Morgenrot", "playground (near Kaffeekontor)", "Zum Anker",
     ]  # fmt: skip
     assert (first["id"], first["name_en"], first["category"]) == (
         "osm:node/11", "Dawn Café", "cafe (wheelchair access)",

@@ -70,16 +70,16 @@ def kind_word(kind: str, language: Language) -> str:
     name, inside = parted_brackets(_KINDS.get(kind, kind))
     parts = filter(None, inside.split(", "))
     # A tag's own word says nothing in another language; what a place is has to be said.
-    told = (_of_reader(part, language) for part in parts if language == "en" or _is_told(part))
+    told = (reader_word(part, language) for part in parts if language == "en" or _is_told(part))
     about = ", ".join(told)
-    return _of_reader(name, language) + (f" ({about})" if about else "")
+    return reader_word(name, language) + (f" ({about})" if about else "")
 
 
 def _is_told(word: str) -> bool:
     return word in _IN_LANGUAGES
 
 
-def _of_reader(word: str, language: Language) -> str:
+def reader_word(word: str, language: Language) -> str:
     """Return an English word of a record in a reader's language; itself where it has none."""
     return _IN_LANGUAGES.get(word, {}).get(language, word)
 
@@ -346,7 +346,7 @@ def with_days_asked(weather: Weather, asked: Sequence[str]) -> Weather:
 def _skies(day: WeatherDay, language: Language) -> str:
     words = _WORDS["sky"] if not is_chinese(language) else {}
     skies = [sky for sky in dict.fromkeys((day["day"], day["night"])) if sky]
-    told = [_of_reader(str(words.get(sky, sky)), language) for sky in skies]
+    told = [reader_word(str(words.get(sky, sky)), language) for sky in skies]
     return in_script("/".join(told), language)
 
 
@@ -354,7 +354,7 @@ def _wind(wind: str, language: Language) -> str:
     name, sign, force = wind.partition("风")
     if is_chinese(language) or not sign:
         return in_script(wind, language)
-    direction = _of_reader(_WORDS["wind"].get(name, name), language)
+    direction = reader_word(_WORDS["wind"].get(name, name), language)
     force = force.removesuffix("级").strip()
     key = "records.wind_force" if force else "records.wind"
     return say(key, language, direction=direction, force=force)

@@ -15,7 +15,14 @@ from agent.evidence.language import fold
 from agent.evidence.ordering import judged
 from agent.evidence.types import Location, MapTask, Place
 from agent.mcp.new_records import NamedStop
-from agent.mcp.osm.records import OsmReader, OsmWays, location_of, name_of, spoken_name
+from agent.mcp.osm.records import (
+    OsmReader,
+    OsmWays,
+    location_of,
+    name_of,
+    spoken_name,
+    with_whereabouts,
+)
 from agent.mcp.osm.tools import MODES, PROVIDER
 from agent.mcp.prefetch import DEFAULT_RADIUS_M, ITSELF_M, Prefetch, is_middle, one_line_of
 from agent.mcp.records import NOT_FOUND, BranchCalls, MapHit, MapRecords, lnglat, text_or_none
@@ -287,16 +294,16 @@ class OsmPrefetch(Prefetch):
             hits = max(0, hits - itself)
             self._note_search(word, where, hits, radius_m, is_cut=hits >= _MOST)
 
-    def _enter(self, rows: Sequence[Mapping[str, Any]]) -> None:
+    def _enter(self, rows: Sequence[dict[str, Any]]) -> None:
         """Enter the best places of each kind: those first that are known to meet the demands.
 
         And each that the question names; once pages were read, those that they name.
         """
-        rows, pages = self._by_demands(rows), self._options.pages
-        names = {str(row.get("id")): _names_of(row) for row in rows if row.get("name")}
+        pages, found = self._options.pages, self._by_demands(with_whereabouts(rows))
+        names = {str(row.get("id")): _names_of(row) for row in found if row.get("name")}
         named = {id for id in self._named(names) if f"{PROVIDER}:{id}" not in self._options.entered}
         queues = [
-            [row for row in rows if word in (row.get("kinds") or [])]
+            [row for row in found if word in (row.get("kinds") or [])]
             for word in self._keywords() or [_SIGHTS]
         ]
         ranked: dict[str, Mapping[str, Any]] = {}

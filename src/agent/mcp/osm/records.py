@@ -3,17 +3,19 @@
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any
 from urllib.parse import urlencode
 
 from agent.core.errors import BudgetExceeded, ProviderError
 from agent.core.outside import finite, objects, whole_or_none
 from agent.core.strings import has_han
-from agent.evidence.geo import location_at, name_at
+from agent.evidence.geo import location_at, metres_apart, name_at
 from agent.evidence.hours import osm_hours
 from agent.evidence.hours_told import days_in_words, hours_words
 from agent.evidence.language import fold, in_simplified
 from agent.evidence.maps import WAYS
+from agent.evidence.records import reader_word
 from agent.evidence.seasons import season_words, seasons_in
 from agent.evidence.types import (
     Leg,
@@ -48,7 +50,7 @@ _SITE, _FORECASTS = "https://www.openstreetmap.org", "https://open-meteo.com/"
 _ROUTER = "https://routing.openstreetmap.de"
 _ENGINES = {"walking": "foot", "bicycling": "bike", "driving": "car"}
 _PROFILES = {"driving": "0", "bicycling": "1", "walking": "2"}
-_MOST_STEPS = 12
+_MOST_STEPS, _BESIDE_M = 12, 300
 _MOST_READ = 60
 """Places of a model's call."""
 _SKIES = {
@@ -81,11 +83,11 @@ def name_of(row: Mapping[str, Any], language: Language) -> str:
     """Return a place's name for a reader of Chinese with the local one beside, else the local one.
 
     Where nobody wrote it in Chinese the English one is read more easily than a Finnish one. What
-    has none is called by its kind.
+    has none is called by its kind and where it is: "playground (near Ateneum)".
     """
     local = text_or_none(row.get("name"))
     if not is_chinese(language):
-        return local or kind_words(str(row.get("tag") or ""), language)
+        return local or _by_kind(row, language)
     chinese = text_or_none(_names(row).get("zh"))
     if chinese and language == "zh":
         chinese = in_simplified(chinese)
@@ -94,7 +96,31 @@ def name_of(row: Mapping[str, Any], language: Language) -> str:
     own = chinese or (None if has_han(local or "") else text_or_none(_names(row).get("en")))
     if own and own != local:
         return f"{own} ({local})" if local else own
-    return local or kind_words(str(row.get("tag") or ""), language)
+    return local or _by_kind(row, language)
+
+
+def _by_kind(row: Mapping[str, Any], language: Language) -> str:
+    kind = reader_word(kind_words(str(row.get("tag") or ""), language), language)
+    # Without a street an address is the town alone.
+    street, comma, _ = (text_or_none(row.get("address")) or "").partition(", ")
+    beside = text_or_none(row.get("beside"))
+    near = say("map.beside", language, name=beside) if beside else ""
+    where = street if comma else near
+    return f"{kind}{say('punctuation.brackets', language, text=where)}" if kind and where else kind
+
+
+def with_whereabouts(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows in which each without a name knows what of the others is nearest and has one."""
+    named = [(at, row["name"]) for row in rows if row.get("name") and (at := location_of(row))]
+    return [row if row.get("name") else {**row, "beside": _nearest(row, named)} for row in rows]
+
+
+def _nearest(row: Mapping[str, Any], named: Sequence[tuple[Location, str]]) -> str | None:
+    location = location_of(row)
+    if location is None:
+        return None
+    far, name = min(((metres_apart(location, at), name) for at, name in named), default=(inf, ""))
+    return name if far <= _BESIDE_M else None
 
 
 def reader_name(row: Mapping[str, Any], language: Language) -> str | None:
@@ -176,7 +202,7 @@ class OsmReader:
                 reply, arguments.get("mode"), ends, [name_at(end, names) or end for end in ends]
             )
             return [route_line(route, language)] if route else []
-        rows = objects(reply.get("places"))
+        rows = with_whereabouts(objects(reply.get("places")))
         if tool == "osm_geocode":
             self._note_located(rows, str(arguments.get("query")))
         if tool == "osm_nearby" and (position := str(arguments.get("location"))):
