@@ -37,20 +37,6 @@ def test_a_demand_is_met_broken_or_unknown_by_the_field_of_the_record(row: dict[
     assert outcome(demand, **row["record"])[0] == row["verdict"]
 
 
-def test_minutes_on_foot_are_held_against_minutes_and_told_so() -> None:
-    """25 minutes were made 1750 m, and a measured way of 24 minutes and 1755 m "failed"."""
-    demand = valid_constraints({"max_walk_min": 25, "max_walk_m": 1750})
-    assert demand == {"max_walk_min": 25}
-    told = {"walk_m": 1755, "walk_s": 1450, "distance_m": 1300}
-    (verdict,) = check(record(**told), demand, "zh")
-    assert (verdict["verdict"], verdict["field"]) == ("satisfied", "walk_s")
-    assert verdict["text"] == "步行 24 分钟，不超过 25 分钟"
-    (verdict,) = check(record(**{**told, "walk_s": 1600}), demand, "en")
-    assert (verdict["verdict"], verdict["text"]) == (
-        "violated", "27 min on foot, just over 25 min",
-    )  # fmt: skip
-
-
 def test_a_total_without_a_number_of_people_stays_open_unless_one_alone_pays_more() -> None:
     """It was lost without a word where the model left out how many they are."""
     demand = valid_constraints({"total_cost": 400, "people": None})

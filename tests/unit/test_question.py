@@ -467,6 +467,16 @@ def test_what_one_search_alone_demands_holds_for_what_it_finds() -> None:
     assert with_own(moment, {"open_at": "08:00"}) == {"max_cost": 50.0, "open_at": "08:00"}
 
 
+def test_what_lunch_may_cost_is_no_demand_on_where_one_plays() -> None:
+    """A shop of toys was "not known a head" for a lunch of ¥150."""
+    lunch = {"query": "王府井 餐厅", "map": {**MAP, "keywords": ["餐厅"], "max_cost": 150}}
+    park = {"query": "王府井 游乐", "map": {**MAP, "keywords": ["游乐场"]}}
+    found = read("王府井玩，午饭人均150以内", query=[lunch, park], constraints={"max_cost": 150})
+    tasks = [query["map"] or {} for query in found.queries]
+    assert [task.get("demands") for task in tasks] == [{"max_cost": 150}, None]
+    assert found.demands == {}
+
+
 def test_whom_one_search_has_to_suit_is_asked_of_what_it_finds_alone() -> None:
     """A vegetarian lunch and a playground: whether the playground is vegetarian was "unknown"."""
     lunch = {"query": "王府井 素食", "map": {**MAP, "keywords": ["素食"], "suits": ["vegetarian"]}}

@@ -85,6 +85,9 @@ def valid_constraints(candidate: Mapping[str, Any]) -> Constraints:
         valid["without"] = names
     if other := _texts(candidate.get("other")):
         valid["other"] = other
+    stated = [*valid, *valid.get("suits", [])]
+    if wished := [key for key in as_list(candidate.get("wished")) if key in stated]:
+        valid["wished"] = wished
     if order := next((k for k in get_args(SortKey) if k == candidate.get("sort_by")), None):
         valid["sort_by"] = order
     return valid
@@ -190,7 +193,8 @@ def check(place: Place, constraints: Constraints, language: Language) -> list[Pl
 
     None of a place that was looked up as another kind than is asked for: a café's station has no
     price a head, and a museum of before is no car park. A car park beside what is asked for has to
-    be open and near: what lunch may cost, and whom it suits, is no demand on it.
+    be open and near: what lunch may cost, and whom it suits, is no demand on it. What is only
+    wished is told where it is met.
     """
     constraints = with_own(constraints, place.get("demands"))
     kind = constraints.get("kind")
@@ -213,7 +217,12 @@ def check(place: Place, constraints: Constraints, language: Language) -> list[Pl
         _is_of_kind(place, constraints.get("kind"), language),
         *(_other(place, words, language) for words in constraints.get("other", [])),
     ]
-    return [verdict for verdict in verdicts if verdict]
+    wished = constraints.get("wished", ())
+    return [
+        verdict
+        for verdict in verdicts
+        if verdict and (verdict["verdict"] == "satisfied" or verdict["constraint"] not in wished)
+    ]
 
 
 def is_beside(place: Place, constraints: Constraints) -> bool:
@@ -344,7 +353,7 @@ def _open(place: Place, constraints: Constraints, language: Language) -> PlaceVe
     outcome: DemandOutcome = outcomes.pop() if len(outcomes) == 1 else "unknown"
     verdict = _verdict(constraint, outcome, "open_time", language, **values)
     if date_meant and seasons != [_ROUND_THE_CLOCK]:
-        verdict = _on_its_date(verdict, place, date_meant, (at, until), when, language)
+        verdict = _on_its_date(verdict, place, date_meant, (at, until), language, when=when)
     if verdict["verdict"] == "satisfied" and not is_in_season(place, date_meant):
         told = season_words(place["seasons"], language)
         verdict = _verdict(constraint, "unknown", "seasons", language, **values)
@@ -364,8 +373,9 @@ def _on_its_date(
     place: Place,
     date_meant: str,
     clocks: tuple[str | None, str | None],
-    when: str,
     language: Language,
+    *,
+    when: str,
 ) -> PlaceVerdict:
     """Return a verdict on a weekday as it is on that date: weekly hours speak of no holidays."""
     day = date.fromisoformat(date_meant)

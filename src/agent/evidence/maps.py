@@ -16,7 +16,7 @@ from agent.evidence.types import (
     WayWish,
 )
 
-_OWN = ("open_at", "open_on", "suits")
+_OWN = ("open_at", "open_on", "suits", "max_cost")
 """Demands that a search has of its own."""
 _MAX_NAME, _MAX_KEYWORDS, _MAX_WISHES = 80, 3, 8
 WAYS = ("route", "distance")

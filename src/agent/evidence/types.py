@@ -107,6 +107,8 @@ class Constraints(TypedDict, total=False):
     """Names of places that are ruled out."""
     other: list[str]
     """What no field holds, in words."""
+    wished: list[str]
+    """Keys, or values of `suits`, that would be better met: what fails them fails nothing."""
     sort_by: SortKey
     """No demand on any place: the order that they are wished in."""
 

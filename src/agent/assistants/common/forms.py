@@ -31,6 +31,7 @@ class PlannedMap(BaseModel):
     open_at: str | None = None
     open_on: list[int] = Field(default_factory=list)
     suits: list[str] = Field(default_factory=list)
+    max_cost: float | None = None
 
 
 class WrittenQuery(BaseModel):
@@ -59,6 +60,7 @@ class PlannedConstraints(BaseModel):
     kind: PlaceKind | None = None
     without: list[str] = Field(default_factory=list, description="names ruled out")
     other: list[str] = Field(default_factory=list)
+    wished: list[str] = Field(default_factory=list, description="fields only preferred")
     sort_by: SortKey | None = None
 
     @field_validator("suits", "kind", "sort_by", mode="before")

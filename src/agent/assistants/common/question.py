@@ -466,14 +466,15 @@ def _with_kind(demands: Constraints, queries: Sequence[Query], previous: Previou
 def _of_all(demands: Constraints, queries: Sequence[Query]) -> Constraints:
     """Return the question's demands with those that each search of the map has as its own.
 
-    Whom one search alone has to suit is no demand on what the others find.
+    Whom one search alone has to suit, and what it may cost, is no demand on what the others find.
     """
     tasks = [task for query in queries if (task := query["map"]) and task["intent"] in _SEARCHES]
     own = [task.get("demands", {}) for task in tasks]
     if not own or any(each != own[0] for each in own):
         taken = {suits for each in own for suits in each.get("suits", [])}
         rest = [suits for suits in demands.get("suits", []) if suits not in taken]
-        kept = {key: bound for key, bound in demands.items() if key != "suits"}
+        others = {"suits", *(("max_cost",) if any("max_cost" in each for each in own) else ())}
+        kept = {key: bound for key, bound in demands.items() if key not in others}
         return cast(Constraints, kept | ({"suits": rest} if rest else {}))
     for task in tasks:
         task.pop("demands", None)
