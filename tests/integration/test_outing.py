@@ -164,6 +164,22 @@ async def test_a_planned_day_lives_on_after_another_question(lab: Lab) -> None:
         assert (outing["day"], outing["begins"], {*stops(state)}) == (day, begins, {*stops(first)})
 
 
+async def test_a_planned_day_lives_on_after_any_number_of_other_questions(lab: Lab) -> None:
+    lab = at_noon(lab, "2026-11-25")
+    others = [
+        plan({**nearby("王府井", each), "web": False})
+        for each in ("咖啡馆", "停车场", "书店", "公园")
+    ]
+    day, later = plan(SIGHTS, outing={}, day="2026-11-28"), plan(outing={"begins": "11:00"})
+    scripted(lab, generate_query=[day, *others, later])
+    first = await lab.ask("周六在王府井逛一天")
+    for word in ("咖啡馆", "停车场", "书店", "公园"):
+        assert told(await lab.ask(f"王府井附近的{word}"))["outing"] is None
+    state = await lab.ask("十一点开始")
+    assert {*stops(state)} == {*stops(first)}
+    assert told(state)["outing"]["begins"] == "11:00"
+
+
 async def test_a_stop_that_comes_in_is_looked_up_and_the_others_stay(lab: Lab) -> None:
     first = await lab.ask(ZH, context={"outing": "on"})
     add = plan(nearby("王府井", "书店"), outing={"changes": [{"stop": "书店", "change": "add"}]})

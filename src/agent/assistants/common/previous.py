@@ -151,10 +151,8 @@ def planned_before(previous: Previous, language: Language) -> str:
         Stop(**{**stop, "source": ids.get(stop["place"], "")}) if "place" in stop else stop
         for stop in outing["stops"]
     ]
-    left_out = [
-        LeftOut(**{**left, "source": ids.get(left["place"], "")}) for left in outing["left_out"]
-    ]
-    return day_lines(Outing(**{**outing, "stops": stops, "left_out": left_out}), language)
+    gone = [LeftOut(**{**one, "source": ids.get(one["place"], "")}) for one in outing["left_out"]]
+    return day_lines(Outing(**{**outing, "stops": stops, "left_out": gone}), language)
 
 
 def previous_lines(
@@ -335,15 +333,17 @@ class _Before:
 
 
 def _before(knowledge: Knowledge) -> _Before:
-    """Return the turns before this one, as many as live on, with what they showed."""
+    """Return the turns before this one, as many as live on, with what they and a day showed."""
     showed = bool(knowledge.places or knowledge.cited)
     turns = turns_of(knowledge.earlier)[: _TURNS - showed]
     shown = {each["id"] for turn in turns for each in turn["places"]}
-    places = [place for place in knowledge.earlier["places"] if place["id"] in shown]
-    cited = {
-        *(id for turn in turns for id in turn["cited"]),
-        *(i for p in places for i in source_ids(p)),
-    }
+    outing = knowledge.earlier.get("outing")
+    missed = [left["place"] for left in outing["left_out"]] if outing else []
+    day = {*places_of(outing), *missed}
+    places = [p for p in knowledge.earlier["places"] if p["id"] in shown | day]
+    places.sort(key=lambda place: place["id"] not in day)
+    cited = {id for turn in turns for id in turn["cited"]}
+    cited |= {id for place in places for id in source_ids(place)}
     sources = [source for source in knowledge.earlier["sources"] if source["id"] in cited]
     return _Before(turns, places, sources)
 
