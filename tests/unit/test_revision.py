@@ -282,13 +282,6 @@ def test_a_heading_has_a_number_and_can_be_edited() -> None:
     assert edited("**Costs**\n\nNone.\n", ("h1", "Prices")) == "**Prices**\n\nNone.\n"
 
 
-def test_a_heading_goes_with_all_that_stands_below_it() -> None:
-    assert edited(DAYS, ("3", ""), ("4", "")).rstrip().endswith("| Walk |")
-    assert "## Sources\n\n- And more." in edited(DAYS, ("3", ""))
-    nested = "# A\n\nText.\n\n## B\n\n### C\n\nOne. Two.\n"
-    assert edited(nested, ("2", ""), ("3", "")).rstrip() == "# A\n\nText."
-
-
 def test_a_change_whose_place_is_none_neither_changes_nor_settles_anything() -> None:
     places = [*statements(DAYS, MARKED), *headings(DAYS, MARKED)]
     revision = Revision(

@@ -215,10 +215,8 @@ class ClaimCheck:
             )
 
     def _as_said(self, evidence: Evidence) -> list[Outcome]:
-        found = as_the_judge_says(
-            self._text, self.statements, self.outcomes, evidence, self.notation
-        )
-        return without_false(self._text, self.statements, found) if self.tells else found
+        found = as_the_judge_says(self.statements, self.outcomes, evidence, self.notation)
+        return without_false(self.statements, found) if self.tells else found
 
     async def judged(
         self, body: str, late: Callable[[], None] = lambda: None, *, longer: bool = True

@@ -18,7 +18,6 @@ from agent.evidence.claims.statements import (
     item_name,
 )
 from agent.evidence.figures import figures
-from agent.evidence.language import LONGEST
 from agent.evidence.numbering import source_key
 from agent.evidence.references import CITATION, untitled
 from agent.evidence.types import Source
@@ -91,7 +90,7 @@ def left_out(text: str, statement: Statement, at: int = 0) -> tuple[int, int]:
     `at` is where the text ends that was read before.
     """
     begin, end = statement.line, text.find("\n", statement.end) + 1 or len(text)
-    alone = not _before(text, statement).strip()
+    alone = not _MARK_OF_ITEM.sub("", text[begin : statement.start]).strip()
     if alone and at <= begin and not text[statement.end : end].strip():
         return begin, end
     start, after = statement.start, statement.end
@@ -106,18 +105,14 @@ def _lines_left_out(
     text: str, statements: Sequence[Statement], outcomes: Sequence[Outcome]
 ) -> dict[int, int]:
     """Return the lines of which nothing is left: where each begins, and where it ends."""
-    gone, pairs = dict[int, int](), zip(statements, outcomes, strict=True)
+    gone, pairs = dict[int, int](), [*zip(statements, outcomes, strict=True)]
     for begin, group in groupby(pairs, key=lambda pair: pair[0].line):
         of_line = [*group]
         if all(outcome.revised == "" for _, outcome in of_line):
             end = text.find("\n", of_line[-1][0].end) + 1 or len(text)
-            rest = text[begin:end]
-            for one, _ in of_line:
-                rest = rest.replace(one.text, "", 1)
-            if of_line[0][0].kind == "cell" or not _MARK_OF_ITEM.sub("", rest).strip():
-                # A paragraph goes with the blank line behind it.
-                blank = text[:begin].endswith("\n\n") and text.startswith("\n", end)
-                gone[begin] = end + blank
+            # A paragraph goes with the blank line behind it.
+            blank = text[:begin].endswith("\n\n") and text.startswith("\n", end)
+            gone[begin] = end + blank
     return gone
 
 
@@ -139,30 +134,16 @@ def _counted_down(text: str, gone: Container[int]) -> list[tuple[int, int, str]]
     return edits
 
 
-def _before(text: str, statement: Statement) -> str:
-    """Return what stands before a statement on its line, without the mark of a list."""
-    before = text[statement.line : statement.start]
-    return _MARK_OF_ITEM.sub("", before)
+def can_be_left_out(statements: Sequence[Statement], at: int, outcomes: Sequence[Outcome]) -> bool:
+    """Return whether a sentence or an item can be spared: others of its block stand beside it.
 
-
-def can_be_left_out(text: str, statement: Statement) -> bool:
-    """Return whether a line goes on without a statement, or a list without the item that it is."""
-    end = text.find("\n", statement.end)
-    beside = _before(text, statement) + text[statement.end : end if end >= 0 else len(text)]
-    if statement.kind in NAMING or letters_of(beside):
-        return statement.kind not in NAMING
-    return statement.kind == "item" and _is_one_of_several(text, statement)
-
-
-def _is_one_of_several(text: str, item: Statement) -> bool:
-    """Return whether an item stands between others of its list, and has none below itself."""
-    above = text[max(0, item.line - LONGEST) : item.line].splitlines()[-1:]
-    own, *below = text[item.line : item.end + LONGEST].splitlines()[:2]
-    depth = len(own) - len(own.lstrip())
-    if any(line.strip() and len(line) - len(line.lstrip()) > depth for line in below):
-        return False
-    marks = (_MARK_OF_ITEM.match(line) for line in (*above, *below))
-    return any(mark and len(mark[0]) - len(mark[0].lstrip()) == depth for mark in marks)
+    `outcomes` are those of the statements before it, as far as they are known.
+    """
+    one = statements[at]
+    return one.kind not in NAMING and any(
+        other.block == one.block and n != at and (n >= len(outcomes) or outcomes[n].revised != "")
+        for n, other in enumerate(statements)
+    )
 
 
 _MARK_OF_ITEM = re.compile(rf"\s*{ITEM_MARK}")

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
-from agent.core.strings import letters_of, one_line
+from agent.core.strings import one_line
 from agent.evidence.claims.citing import sources_named
 from agent.evidence.claims.corrected import left_out
 from agent.evidence.claims.judging import with_citations
@@ -27,7 +27,6 @@ from agent.evidence.claims.statements import (
     Notation,
     Statement,
     row_name,
-    sections,
 )
 
 Cite = tuple[int, str]
@@ -348,7 +347,6 @@ def applied(
             words, is_apart = clean(insert.text.strip()), insert.text.startswith("\n")
             change = _inserted(text, at, words[0], is_apart) if at else _begun(statements, words[0])
             changes.append(replace(change, cites=words[1]))
-    changes += _emptied(text, changes)
     return _made(text, [change for change in changes if change.is_one(text)])
 
 
@@ -364,23 +362,6 @@ class _Change:
 
     def is_one(self, text: str) -> bool:
         return self.words != text[self.start : self.end]
-
-
-def _emptied(text: str, changes: Sequence[_Change]) -> list[_Change]:
-    """Return what takes out the headings below which changes leave nothing."""
-    found, gone = list[_Change](), [change for change in changes if not change.words]
-    filled = [change.start for change in changes if change.words]
-    for begin, end, close in sections(text):
-        cuts = sorted((one.start, one.end) for one in gone if end <= one.start < close)
-        if not cuts or any(begin <= start <= close for start in filled):
-            continue
-        rest, at = "", end
-        for start, stop in cuts:
-            rest, at = rest + text[at : max(at, start)], max(at, stop)
-        if not letters_of(rest + text[at:close]):
-            found.append(_Change(begin, end, ""))
-            gone.append(found[-1])
-    return found
 
 
 def _made(text: str, changes: Iterable[_Change]) -> Revised:

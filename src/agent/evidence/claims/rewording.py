@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import accumulate
 
 from agent.core.patterns import Linear
 from agent.evidence.claims.corrected import can_be_left_out, ending_with
@@ -13,9 +12,8 @@ from agent.evidence.claims.statements import Notation, Statement
 from agent.evidence.language import without_marks
 
 Failing = tuple[Statement, Outcome]
-_EACH, _OWN, _OWN_TOKENS = 320, 2, 700
-"""Tokens of passages that a statement may have; of those that it cites itself, how many stand
-beside those at least, and their tokens at most."""
+_EACH, _OWN = 320, 4
+"""Tokens of passages that a statement may have, and how many of what it cites stand beside."""
 _HEAD = Linear(r"\*\*[^*\d\n]{1,40}(?:\*\*[:：]|[:：]\*\*)\s?")
 
 
@@ -23,14 +21,11 @@ def deciding_passages(failing: Failing, evidence: Evidence) -> list[Passage]:
     """Return the passages that decide a statement, and the best of those that it cites itself."""
     statement, outcome = failing
     best = evidence.best(statement, _EACH)
-    own = [passage for passage in best if passage.source in statement.cited] or best[:_OWN]
-    tokens = accumulate(passage.tokens for passage in own)
-    taken = sum(used <= _OWN_TOKENS for used in tokens)
-    return list(dict.fromkeys([*outcome.passages, *own[: max(_OWN, taken)]]))
+    own = [passage for passage in best if passage.source in statement.cited] or best
+    return list(dict.fromkeys([*outcome.passages, *own[:_OWN]]))
 
 
 def as_the_judge_says(
-    text: str,
     statements: Sequence[Statement],
     outcomes: Sequence[Outcome],
     evidence: Evidence,
@@ -44,7 +39,7 @@ def as_the_judge_says(
     for one, outcome in zip(statements, outcomes, strict=True):
         words = outcome.right
         if words is None and outcome.fix == LEAVES_OUT:
-            words = "" if can_be_left_out(text, one) else None
+            words = "" if can_be_left_out(statements, len(found), found) else None
         elif words is None and outcome.fix:
             words = reworded(one, outcome.fix, evidence, notation)
         found.append(
@@ -53,23 +48,21 @@ def as_the_judge_says(
     return found
 
 
-def without_false(
-    text: str, statements: Sequence[Statement], outcomes: Sequence[Outcome]
-) -> list[Outcome]:
+def without_false(statements: Sequence[Statement], outcomes: Sequence[Outcome]) -> list[Outcome]:
     """Return the outcomes; what nobody could mend goes, where a report can spare it.
 
     That is what a source contradicts, or of which nothing is borne out; where only words of a
     statement stand nowhere these are marked. The text's first statement stays, and so does what the
     next sentence may refer back to.
     """
-    found, said = [*outcomes], [at for at, one in enumerate(statements) if one.kind != "heading"]
-    for at in said[1:]:
-        one, outcome = statements[at], outcomes[at]
-        is_false = outcome.verdict == "contradicted" or one.plain in outcome.spans
+    found = [*outcomes]
+    for at, one in enumerate(statements):
+        is_false = outcomes[at].verdict == "contradicted" or one.plain in outcomes[at].spans
         behind = [each for each in statements[at + 1 : at + 2] if each.block == one.block]
         leans = any(each.kind == "sentence" or each.line == one.line for each in behind)
-        if outcome.fails and is_false and not leans and can_be_left_out(text, one):
-            found[at] = replace(outcome, revised="")
+        goes = at > 0 and outcomes[at].fails and is_false and not leans
+        if goes and can_be_left_out(statements, at, found):
+            found[at] = replace(outcomes[at], revised="")
     return found
 
 

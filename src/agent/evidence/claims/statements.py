@@ -136,8 +136,6 @@ ITEM_MARK = r"(?:(?:[-*+•]|\d{1,3}[.)、])\s+|\d{1,3}、(?!\d))"
 ITEM = re.compile(ITEM_MARK)
 """What an item of a list begins with: 3、 needs no blank behind it."""
 _LEAD = re.compile(rf"\s{{0,40}}(?:>\s?)?{ITEM_MARK}?")
-_BOLD = 7
-"""How deep a bold line stands that is a heading."""
 _BOLD_LINE = re.compile(r"\s*\*\*([^*]{1,80}?)(?<![.。!！?？])\*\*[:：]?\s*")
 _BOLD_NAME = re.compile(r"\*\*([^*\n]{2,60}?)[:：]?\*\*")
 _BEFORE_COLON = re.compile(r"([^，,：:。.；;!?！？|*]{2,40}?)\s*(?:[：—–]|:(?!\d)|\s-\s)")
@@ -322,18 +320,6 @@ def headings(text: str, notation: Notation) -> list[Statement]:
     splitter = Splitter(notation)
     splitter.split(text)
     return splitter.headings
-
-
-def sections(text: str) -> Iterator[tuple[int, int, int]]:
-    """Yield where each heading begins and ends, and where what stands below it does; last first."""
-    splitter, closes = Splitter(LINKED), [len(text)] * (_BOLD + 1)
-    splitter.split(text)
-    for heading in reversed(splitter.headings):
-        signs = text[heading.line : heading.start]
-        depth = signs.count("#") or _BOLD
-        end = text.find("\n", heading.end) + 1 or len(text)
-        yield heading.line, end, min(closes[: depth + 1])
-        closes[depth] = heading.line
 
 
 _NAME_BEFORE = re.compile(r"[A-Z][\w.+-]*\s\Z")
