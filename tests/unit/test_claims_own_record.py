@@ -148,11 +148,8 @@ def test_a_judge_reads_the_title_of_a_page_once_also_where_two_searches_found_it
     title = "故宫博物院 2026-03-01"
     rows = ("门票六十元。", "周一闭馆。", "")
     evidence = Evidence(
-        {
-            f"w{n}-0": Record([f"{title}\n{row}"], page="gugong", title=title)
-            for n, row in enumerate(rows)
-        }
-        | {"w9-0": Record([f"{title}\n{rows[0]}"], title=title)}
+        {f"w{n}-0": Record([f"{title}\n{row}"], page="gugong") for n, row in enumerate(rows)}
+        | {"w9-0": Record([f"{title}\n{rows[0]}"])}
     )
     [statement] = statements("门票六十元。", MARKED)
     assert passages_block([statement] * 9, evidence).splitlines() == [

@@ -171,7 +171,6 @@ def _records(
             page=source_key(source) if source["kind"] in ("page", "document") else "",
             is_own=source["kind"] == "document" and not is_calculation(source),
             is_worked=is_calculation(source),
-            title="" if of_map else headed_title(source),
         )
     return records
 

@@ -15,9 +15,8 @@ from agent.evidence.claims.statements import Notation, Statement, end_of
 from agent.evidence.mentions import mentioned
 from agent.evidence.numbering import is_carried
 
-BATCH, _CELL, _MORE_OF_A_ROW = 12, 0.5, 4
-"""Statements of one call, whose reply takes as long as it has words; what a cell counts of one, and
-what the rest of a row may add."""
+BATCH, _CELL = 12, 0.5
+"""Statements of one call, whose reply takes as long as it has words; what a cell counts of one."""
 _EACH, _WHOLE, _FEW = 260, 6000, 70
 """Tokens of passages: that one statement adds at most, of a call, and a statement's share up to
 which all passages there are are shown."""
@@ -82,22 +81,17 @@ class Rulings(BaseModel):
 
 
 def batches(statements: Sequence[Statement], most: int = BATCH) -> list[list[Statement]]:
-    """Return the statements in groups of one size, a call each; a row's cells stay together.
+    """Return the statements in groups of one size, a call each.
 
     A cell is ruled on in a word or two: it counts half.
     """
     weights = [_CELL if one.kind == "cell" else 1 for one in statements]
-    calls = max(1, math.ceil(sum(weights) / most))
-    size, held = math.ceil(sum(weights) / calls), 0.0
+    size, held = sum(weights) / max(1, math.ceil(sum(weights) / most)), 0.0
     groups = list[list[Statement]]()
     for statement, weight in zip(statements, weights, strict=True):
-        last = groups[-1] if groups else []
-        same_row = bool(last) and statement.kind == "cell" and last[-1].line == statement.line
-        if last and held + weight <= size + (_MORE_OF_A_ROW if same_row else 0):
-            last.append(statement)
-        else:
-            groups.append([statement])
-            held = 0
+        if not groups or held >= size * len(groups):
+            groups.append([])
+        groups[-1].append(statement)
         held += weight
     return groups
 
@@ -137,16 +131,12 @@ def _of_places(batch: Sequence[Statement], evidence: Evidence) -> set[str]:
     """
     places = {name: place for name in evidence.of_places if (place := evidence.records[name].place)}
     named = mentioned([*places.values()], "\n".join(f"{one.said}\n{one.context}" for one in batch))
+    known = [name for name, place in places.items() if place["id"] in named][:_MOST_PLACES]
     # Where this turn found places, those of earlier ones are meant by their names only.
     new = [name for name in places if not is_carried(name)] or [*places]
-    is_of_many = any(one.kind == "sentence" and len({*one.cited} & {*places}) != 1
-                     and (not one.cited or {*one.cited} & {*places}) for one in batch)  # fmt: skip
-    known = sorted((n for n, place in places.items() if place["id"] in named),
-                   key=lambda name: named[places[name]["id"]])[:_MOST_PLACES]  # fmt: skip
-    return {
-        evidence.of_places[n]
-        for n in (*known, *(new if is_of_many and len(new) <= _MOST_PLACES else ()))
-    }
+    is_of_many = any(one.kind == "sentence" and len(one.cited) != 1 for one in batch)
+    known += new if is_of_many and len(new) <= _MOST_PLACES else []
+    return {evidence.of_places[name] for name in known}
 
 
 def passages_block(batch: Sequence[Statement], evidence: Evidence) -> str:

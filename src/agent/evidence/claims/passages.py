@@ -158,8 +158,6 @@ class Record:
     """Whether it is a document of the user's."""
     is_worked: bool = False
     """Whether it is what a program of ours has given."""
-    title: str = ""
-    """With what its texts begin, if they do, and what needs to be read once a page."""
 
 
 @dataclass
