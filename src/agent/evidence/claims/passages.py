@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
 from heapq import nlargest
-from itertools import chain, groupby
+from itertools import chain, groupby, islice
 from operator import itemgetter
 
 from agent.core.processor import breathe, lazy_property
@@ -250,10 +250,12 @@ class Evidence:
 
     def worked_out(self, statement: Statement) -> list[str]:
         """Return the names of passages in which a program gives a figure that a statement tells."""
-        told = [f for f in distinct(figures(statement.said))[:_MOST_FIGURES] if f.telling]
-        held = (self.passages[place] for f in told for place in self._figures.holders(f))
-        worked = (p.name for p in held if p.source != KNOWN and self.records[p.source].is_worked)
-        return [*dict.fromkeys(worked)][:_MOST_WORKED]
+        worked = [
+            p for p in self.passages if p.source != KNOWN and self.records[p.source].is_worked
+        ]
+        told = [figure for figure in figures(statement.said) if figure.telling] if worked else []
+        held = (p.name for p in worked if any(same(f, other) for f in told for other in p.figures))
+        return [*islice(held, _MOST_WORKED)]
 
     @lazy_property
     def _figures(self) -> _FigureIndex:
