@@ -121,7 +121,6 @@ REPLY_TOKENS: Mapping[str, int] = {
     "Rewritten": 1500,
     "Plan": 4000,
     "Rulings": 4000,
-    "Rewordings": 2000,
     "Differences": 2000,
     "Findings": 3000,
     "Capital": 400,

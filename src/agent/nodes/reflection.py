@@ -173,23 +173,17 @@ async def _verdict(
     """Return the model's verdict; the answer is begun once it is asked for."""
     turn = state["turn"]
     prompt = task_prompt("reflection", answer_language(turn), **_material(state, configuration))
+    is_day, maps = "outing" in turn, _may_ask_map(state, configuration)
     reply = await models.ask(
         turn["reasoning_model"] or configuration.reflection_model,
         with_wishes(prompt, state),
         meter=meter,
-        schema=_form(state, configuration),
+        schema=ReflectionOnDay if is_day else Reflection if maps else WebReflection,
         thinking=DEFAULT_THINKING["reflection"],
         when_sent=early.begin if early else None,
     )
     assert reply.parsed is not None
     return reply.parsed
-
-
-def _form(state: OverallState, configuration: Configuration) -> type[Reflection]:
-    """Return what the model fills in: also the stops of a day, only what can be asked for."""
-    if "outing" in state["turn"]:
-        return ReflectionOnDay
-    return Reflection if _may_ask_map(state, configuration) else WebReflection
 
 
 def _material(state: OverallState, configuration: Configuration) -> dict[str, str]:
