@@ -124,7 +124,7 @@ async def test_a_quarter_is_searched_whole_and_around_it_where_so_wide_a_circle_
 ) -> None:
     task = {"intent": "area", "place": "Mühlenviertel", "keywords": ["pharmacy", "cafe"]}
     within = await world.result(task)
-    around = await world.result({**task, "intent": "nearby", "radius_m": 2000})
+    around = await world.result({**task, "intent": "nearby", "radius_m": 3000})
     assert [place["name"] for place in within.places] == ["Mühlen-Apotheke"]
     assert len(around.places) > 1
     assert all(place["distance_m"] is not None for place in around.places)

@@ -67,7 +67,9 @@ class OsmPrefetch(Prefetch):
     async def _nearby(self) -> None:
         middle = await self._middle(_RADIUS_M[1])
         spot = OsmSpot(*middle, {}) if middle else await self._centre()
-        await self._search(spot, self._task.get("radius_m") or DEFAULT_RADIUS_M)
+        # A radius that nobody asked for makes no circle around a quarter.
+        asked = self._task.get("radius_m") or DEFAULT_RADIUS_M
+        await self._search(spot, ITSELF_M if asked == DEFAULT_RADIUS_M else asked)
 
     async def _stop(self, name: str | None) -> NamedStop:
         end = await self._end_at(name or "", None)
