@@ -103,13 +103,14 @@ _ZOOMED_AND_WIDENED = (
   await until(moving);
   view.update(turn(116.39, 116.40, 116.43, 116.50));
   await until(() => !moving());
-  // A last zoom begins in the next frame.
-  await new Promise((go) => { requestAnimationFrame(() => requestAnimationFrame(go)); });
+  // A last zoom begins a frame after the one in which the map tells that it has moved.
+  const frame = () => new Promise((go) => { requestAnimationFrame(go); });
+  for (let at = 0; at < 6; at += 1) await frame();
   await until(() => !moving());
   const boxOf = (node) => node.getBoundingClientRect();
-  const frame = boxOf(host.querySelector(".map-canvas"));
+  const canvas = boxOf(host.querySelector(".map-canvas"));
   return [...host.querySelectorAll(".map-pin")].filter((pin) =>
-    boxOf(pin).left < frame.left || boxOf(pin).right > frame.right).length;
+    boxOf(pin).left < canvas.left || boxOf(pin).right > canvas.right).length;
 }"""
 )
 
