@@ -51,7 +51,7 @@ from agent.texts import Language, say
 log = logging.getLogger(__name__)
 _MOST_CALLS, _MOST_AT_ONCE = 16, 16
 """Calls of one answer, and statements of one that goes on beside the text."""
-_MOST_DECISIVE, _MOST_TOLD = 4, 4
+_MOST_TOLD = 4
 _MEANINGS = {MARK: "answer.no_source_says", CONTRADICTED: "answer.source_says_otherwise"}
 
 
@@ -114,8 +114,6 @@ class ClaimCheck:
         self._lane, self._until = asyncio.Semaphore(_MOST_CALLS if self.beside else 1), math.inf
         self._rulings: dict[Key, Ruling] = {}
         self._exact: dict[Key, tuple[str, ...]] = {}
-        self._decisive: Sequence[str] = ()
-        """Passages that have decided any statement, before the text was revised."""
         self._mended: tuple[Sequence[Outcome], list[Part]] = (), []
         """The text in parts, of the outcomes that it has been mended by."""
 
@@ -172,11 +170,7 @@ class ClaimCheck:
         evidence = await asyncio.shield(self.evidence)
         if evidence is None or not evidence.records:
             return
-        asked = [
-            replace(one, also=(*one.also, *self._decided_before(one, evidence)))
-            for one in batch
-            if not evidence.says(one.plain)
-        ]
+        asked = [one for one in batch if not evidence.says(one.plain)]
         async with self._lane:
             if not asked or asyncio.get_running_loop().time() > self._until:
                 return
@@ -195,12 +189,6 @@ class ClaimCheck:
             (by_name.get(r.id) or by_name.get(r.id.rstrip(ascii_lowercase)), r) for r in rulings
         ]
         self._rulings |= {one.key: ruling for one, ruling in named if one}
-
-    def _decided_before(self, one: Statement, evidence: Evidence) -> tuple[str, ...]:
-        """Return the passages of what it cites that were decisive before the text was revised."""
-        cited = one.exact or one.cited
-        passages = (evidence.by_name[name] for name in self._decisive if name in evidence.by_name)
-        return tuple(each.name for each in passages if each.source in cited)[:_MOST_DECISIVE]
 
     async def finish(self, body: str, late: Callable[[], None] = lambda: None) -> None:
         """Have the rest judged, prove all rulings, and say what fails as the judge would.
@@ -287,7 +275,6 @@ class ClaimCheck:
         forgotten = (
             failed | behind | {one.key for one, is_it in zip(found, is_new, strict=True) if is_it}
         )
-        self._decisive = list(dict.fromkeys(p for r in self._rulings.values() for p in r.p))
         self.cites, self._text = anew.cites, text
         for one in (one for one, is_it in zip(found, is_new, strict=True) if is_it):
             self._exact.pop(one.key, None)

@@ -72,11 +72,6 @@ class Edit(BaseModel):
     settles: _Names = []
     """The lines of the review that it settles."""
 
-    @property
-    def place(self) -> str:
-        """Return the statement or row that it changes."""
-        return self.id
-
 
 class Insert(BaseModel):
     """What comes in behind a statement or a row, `0`: before the first one."""
@@ -84,11 +79,6 @@ class Insert(BaseModel):
     after: _Name = ""
     text: _Block = ""
     settles: _Names = []
-
-    @property
-    def place(self) -> str:
-        """Return the statement or row that it follows."""
-        return self.after
 
 
 class Passed(BaseModel):
@@ -201,10 +191,11 @@ class Revision(BaseModel):
 
         A change that names none settles those on its own place.
         """
-        changes: list[Edit | Insert] = [*self.edits, *self.inserts]
+        changes = [*((edit.id, edit.settles) for edit in self.edits),
+                   *((insert.after, insert.settles) for insert in self.inserts)]  # fmt: skip
         done = {one.line for one in self.passed if one.why}
-        done.update(chain.from_iterable(change.settles for change in changes))
-        places = {change.place for change in changes if not change.settles}
+        done.update(chain.from_iterable(settles for _, settles in changes))
+        places = {place for place, settles in changes if not settles}
         rows = {place.rstrip(ascii_lowercase) for place in places}
         return [
             line
@@ -346,18 +337,19 @@ def applied(
         if (at := by_name.get(insert.after) or rows.get(insert.after)) or insert.after == BEGINNING:
             words, is_apart = clean(insert.text.strip()), insert.text.startswith("\n")
             change = _inserted(text, at, words[0], is_apart) if at else _begun(statements, words[0])
-            changes.append(replace(change, cites=words[1]))
+            begins = max(0, change.words.find(words[0]))
+            cites = [(begins + place, name) for place, name in words[1]]
+            changes.append(replace(change, cites=cites))
     return _made(text, [change for change in changes if change.is_one(text)])
 
 
 @dataclass(frozen=True)
 class _Change:
-    """Words in place of others, how many of their characters only part them, and what they cite."""
+    """Words in place of others, and what they cite."""
 
     start: int
     end: int
     words: str
-    before: int = 0
     cites: Sequence[Cite] = ()
 
     def is_one(self, text: str) -> bool:
@@ -376,9 +368,10 @@ def _made(text: str, changes: Iterable[_Change]) -> Revised:
             continue
         parts += [text[at : change.start], change.words]
         size += change.start - at
-        kept += [(size + change.before + place, name) for place, name in change.cites]
+        kept += [(size + place, name) for place, name in change.cites]
         if change.words:
-            new.append((size + change.before, size + len(change.words.rstrip())))
+            apart = len(change.words) - len(change.words.lstrip())
+            new.append((size + apart, size + len(change.words.rstrip())))
         else:
             gone.append(size)
         size += len(change.words)
@@ -436,19 +429,19 @@ def _inserted(text: str, after: Statement, words: str, is_apart: bool) -> _Chang
     is_block = is_apart or is_row or is_item or words.startswith("#") or "\n" in words
     if after.kind not in NAMING and not is_block:
         before = " " if text[after.end - 1 : after.end].isascii() else ""
-        return _Change(after.end, after.end, f"{before}{words}" if words else "", len(before))
+        return _Change(after.end, after.end, f"{before}{words}" if words else "")
     end = _line_end(text, after.end)
     if after.kind == "cell" and is_row:
-        return _Change(end, end, f"\n{words}", 1)
+        return _Change(end, end, f"\n{words}")
     if after.kind == "item":
         indent = _indent(text, after.line)
         while text[end + 1 : end + 2].strip("\n") and _indent(text, end + 1) > indent:
             end = _line_end(text, end + 1)
         if is_item:
-            return _Change(end, end, f"\n{' ' * indent}{words}", 1 + indent)
+            return _Change(end, end, f"\n{' ' * indent}{words}")
     while after.kind == "cell" and text[end + 1 : end + 2] == "|":
         end = _line_end(text, end + 1)
-    return _Change(end, end, f"\n\n{words}" if words else "", 2)
+    return _Change(end, end, f"\n\n{words}" if words else "")
 
 
 def _indent(text: str, at: int) -> int:

@@ -100,8 +100,6 @@ class Statement:
     """Where its line begins."""
     name: str = field(default="", compare=False)
     """Its number; in a table that of the row with a letter: 7b."""
-    also: tuple[str, ...] = field(default=(), compare=False)
-    """Passages to show a judge besides those that fit it best."""
     exact: tuple[str, ...] = field(default=(), compare=False)
     """Of the sources that it cites, those that the writer named: others only share their number.
 

@@ -70,7 +70,6 @@ class ShownSum:
 
 _OPERATOR = re.compile(r"[\s)\]]*(?:[×*÷/+−]|\s[-–x]\s)[\s(\[]*")
 _NO_TERM = re.compile(r"[^\d.,+\-*/()×÷−–]")
-_GOES_ON = re.compile(r"\s?[-–~至到×*÷/+−]\s?[$€£¥]?\d|\s?\^")
 
 
 def shown_sums(text: str) -> Iterator[ShownSum]:
@@ -89,7 +88,7 @@ def shown_sums(text: str) -> Iterator[ShownSum]:
         if told and _is_plain(left, terms):
             found, end = worked(_in_numbers(left, terms)), sign + 1 + told[0].end
             is_behind = not text[sign + 1 : sign + 1 + told[0].start].strip()
-            if found and is_behind and not _GOES_ON.match(text, end) and told[0].clock is None:
+            if found and is_behind and told[0].clock is None:
                 yield ShownSum(found, replace(told[0], start=end - len(told[0].text), end=end))
         begin = sign + 1
 
