@@ -381,19 +381,24 @@ class Evidence:
             holders[figure] = self._figures.holders(figure)
         worth = {key: _FOR_FIGURE * self._rarity(len(every)) if isinstance(key, Figure)
                  else weights[key] for key, every in holders.items()}  # fmt: skip
-        has = defaultdict[int, list[str | Figure]](list)
+        brings = defaultdict[int, float](float)
         for key, every in holders.items():
             breathe()
             for place in every:
-                has[place].append(key)
-
+                brings[place] += worth[key]
         least = _LEAST * sum(worth.values())
 
-        def score(place: int) -> float:
-            brings = sum(map(worth.__getitem__, has[place]))
+        def score(place: int, brought: float) -> float:
             if self.numbers[self.passages[place].source] in cited:
-                return brings * self._shares[place] * _OF_CITED
-            return brings * self._shares[place] * (brings >= least)
+                return brought * self._shares[place] * _OF_CITED
+            return brought * self._shares[place] * (brought >= least)
+
+        shown = {*picked}
+        near = nlargest(_MOST_RANKED, brings.keys() - shown, key=lambda at: score(at, brings[at]))
+        has: dict[int, list[str | Figure]] = {place: [] for place in (*near, *picked)}
+        for key, every in holders.items():
+            for place in has.keys() & every:
+                has[place].append(key)
 
         def take(place: int) -> None:
             for key in has[place]:
@@ -402,11 +407,11 @@ class Evidence:
         for place in picked:
             take(place)
         ranked = list[int]()
-        near = nlargest(_MOST_RANKED, (place for place in has if place not in picked), key=score)
         while near:
             breathe()
-            best = max(near, key=lambda place: (score(place), -place))
-            if not score(best):
+            left = {place: score(place, sum(map(worth.__getitem__, has[place]))) for place in near}
+            best = max(near, key=lambda place: (left[place], -place))
+            if not left[best]:
                 break
             ranked.append(best)
             near.remove(best)
