@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterable
 from decimal import Decimal
 
-from agent.core.strings import digit_runs, split_at
+from agent.core.strings import digit_runs, has_any, split_at
 from agent.evidence.units import FOREIGN_MONTHS, MONTHS
 
 Date = tuple[int | None, int | None, int | None]
@@ -79,8 +79,9 @@ def read_time(written: str) -> tuple[int, bool]:
     minutes = hour * _HOUR + (30 if "半" in written else rest[0] if rest else 0)
     if "刻" in written:
         minutes += 14 * rest[0]
-    if half := re.search("[AaPp](?=\\.?\\ ?[Mm])", written):
-        return minutes % _HALF_DAY + _HALF_DAY * (half[0] in "Pp"), False
+    signs = "".join(split_at(written, ". ")).lower()
+    if has_any(signs, ("am", "pm")):
+        return minutes % _HALF_DAY + _HALF_DAY * ("pm" in signs), False
     return minutes % _DAY, 0 < hour <= 12 and not written.startswith("0")
 
 

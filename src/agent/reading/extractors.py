@@ -16,7 +16,7 @@ MAX_PAGES = 200
 _TITLE = 300
 _MAX_LINKS, _MAX_ADDRESS, _MAX_WORDS = 300, 500, 120
 _LINKS = "//a[@href][not(ancestor::nav or ancestor::header or ancestor::footer or ancestor::aside)]"
-_BETWEEN_ROWS = re.compile(r"\|\n{2,3}(?=\|)")
+_BETWEEN_ROWS = ("|\n\n\n|", "|\n\n|")
 _ESCAPED = re.compile(r"\\([\\`*_{}\[\]()#+.!|<>~-])")
 
 
@@ -45,7 +45,10 @@ def html_text(markup: str) -> ExtractedPage:
     text = _main_text(tree)
     if "|" not in text and _with_rows(tree):
         # Of a short page all is taken as it comes, each cell as a line.
-        text = _BETWEEN_ROWS.sub("|\n", _main_text(tree))
+        text = _main_text(tree)
+    for gap in _BETWEEN_ROWS:
+        while gap in text:
+            text = text.replace(gap, "|\n|")
     text = _ESCAPED.sub(r"\1", text)
     return ExtractedPage(title, text, links=links, published=_published(tree))
 

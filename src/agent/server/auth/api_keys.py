@@ -2,7 +2,6 @@
 
 import hashlib
 import ipaddress
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -35,7 +34,7 @@ OPEN_PATHS = {
 SHARED = "shared/"
 """Below it are pages that their owners share with whoever has the address."""
 OPEN_FOLDERS = ("/app/files/", f"/{SHARED}")
-_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_LONGEST_NAME = 64
 """What fits into a header: printable ASCII without spaces; a comma would end the entry."""
 
 
@@ -180,7 +179,8 @@ def _keys(text: str) -> dict[bytes, str]:
 def _wrong(name: str, key: str) -> str:
     if not name or not key:
         return "must be name:key"
-    if not _NAME.fullmatch(name):
+    is_plain = name.isascii() and all(sign.isalnum() or sign in "_.-" for sign in name)
+    if not is_plain or len(name) > _LONGEST_NAME:
         return "the name must be 1 to 64 letters, digits, '.', '_' or '-'"
     if len(key) < SHORTEST_KEY:
         return f"the key must have {SHORTEST_KEY} characters or more"
