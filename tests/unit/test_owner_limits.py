@@ -191,7 +191,7 @@ async def test_sample_services_spend_nothing(monkeypatch: pytest.MonkeyPatch) ->
     ("question", "words"),
     [
         ("王府井附近适合遛娃的好去处", "一分钟最多可提 1 个问题"),
-        ("Where to?", "1 questions a minute"),
+        ("Where to?", "1 question a minute"),
     ],
 )
 async def test_the_rule_for_runs_answers_429_in_the_question_s_language(
