@@ -2,7 +2,8 @@
 
 import pytest
 
-from agent.evidence.days import days_named
+from agent.evidence.days import date_beside, days_named, weekdays_in
+from agent.evidence.figures import figures
 
 
 @pytest.mark.parametrize(
@@ -17,6 +18,8 @@ from agent.evidence.days import days_named
         ("28号去", ["2026-12-28"]),
         ("30号去", ["2026-11-30"]),
         ("周三或者12月5日", ["2026-12-02", "2026-12-05"]),
+        ("Regnet es am Samstag in Bonn?", ["2026-12-05"]),
+        ("Sábado ou domingo?", ["2026-12-05", "2026-12-06"]),
     ],
 )
 def test_days_of_a_question_in_words_and_figures_of_any_form(
@@ -24,3 +27,30 @@ def test_days_of_a_question_in_words_and_figures_of_any_form(
 ) -> None:
     """30 November 2026 is a Monday."""
     assert days_named(question, "2026-11-30") == days
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("Dienstag, dem 1. Dezember 2025", 2),
+        ("am Dienstag, den 1. Dezember 2025", 2),
+        ("mardi 1er décembre 2025", 2),
+        ("martes 1 de diciembre de 2025", 2),
+        ("sabato 6 dicembre 2025", 6),
+        ("terça-feira, 1 de dezembro de 2025", 2),
+        ("dinsdag 1 december 2025", 2),
+        ("вторник, 1 декабря 2025", 2),
+        ("в среду, 3 декабря 2025", None),
+        ("2025年12月1日火曜日", 2),
+        ("2025年12月1日（星期二）", 2),
+        ("Tuesday the 1st of December 2025", 2),
+        ("Tuesday or 1 December 2025", None),
+        ("Montagabend, 1. Dezember 2025", None),
+    ],
+)
+def test_the_weekday_beside_a_date_is_known_in_each_language_whose_dates_are_read(
+    text: str, number: int | None
+) -> None:
+    dates = [figure for figure in figures(text) if figure.date]
+    beside = [at for begin, end, at in weekdays_in(text) if date_beside(text, begin, end, dates)]
+    assert beside == [number] * (number is not None)

@@ -4,9 +4,12 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import date, timedelta
+from functools import cache
 
 from agent.core.patterns import any_word
+from agent.core.strings import has_han
 from agent.evidence.figures import Figure, figures
+from agent.evidence.units import MONTH_LANGUAGES
 
 _DAYS_ON = {
     **dict.fromkeys(("今天", "今日", "今晚", "今早", "现在", "today", "tonight", "now"), 0),
@@ -17,19 +20,40 @@ _DAYS_ON = {
 _FAR = timedelta(90)
 """From today: from then on it may as well be that of the next year, or of the last."""
 _DAY_WORD = any_word(_DAYS_ON)
-_NAMED_DAY = re.compile(
-    r"(下)?个?(?:周|星期|礼拜)([一二三四五六日天])"
-    r"|\b(next )?(mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)day\b",
-    re.IGNORECASE,
-)
 _DAY_BEHIND = re.compile(r"[ ,]{1,3}(\d{1,2})\b(?![:.])")
-_BESIDE, _OPENED = (" ", ", ", "", "，", " the "), ("", "(", "（")
+_BESIDE, _OPENED = {"", "the", "dem", "den"}, ("", "(", "（")
 """Between a weekday and its date, and between a date and its weekday."""
-_WEEKDAYS = {
-    name: at
-    for names in ("一二三四五六日", ("mon", "tue", "wed", "thu", "fri", "sat", "sun"))
-    for at, name in enumerate(names, 1)
-} | {"天": 7}
+_APART = 8
+"""Characters, more than such a word has with its blanks."""
+_HAN_DAYS = "(下)?个?(?:周|星期|礼拜)([一二三四五六日天])"
+_HAN_NUMBERS = {name: at for at, name in enumerate("一二三四五六日", 1)} | {"天": 7}
+
+
+@cache
+def _day_names() -> dict[str, int]:
+    """Return the weekdays' ISO numbers by their names, in the languages whose dates are read.
+
+    It reads files.
+    """
+    from babel import Locale
+
+    names = dict[str, int]()
+    for tag in (*MONTH_LANGUAGES, "ja"):
+        for form in ("format", "stand-alone"):
+            days = Locale.parse(tag).days[form]["wide"]
+            names |= {name.casefold(): at for at, name in sorted(days.items())}
+    return {name: at + 1 for name, at in names.items()}
+
+
+@cache
+def _named_day() -> re.Pattern[str]:
+    """Return the pattern of a weekday: of this week or the next, with a number or a name."""
+    names = sorted(_day_names(), key=len, reverse=True)
+    han = [name for name in names if has_han(name)]
+    letters = [name for name in names if name not in han]
+    words, signs = ("|".join(map(re.escape, each)) for each in (letters, han))
+    spaced = rf"(?<!\w)(next )?({words})(?!\w)|({signs})"
+    return re.compile(f"{_HAN_DAYS}|{spaced}", re.IGNORECASE)
 
 
 def days_named(question: str, today: str) -> list[str]:
@@ -50,7 +74,7 @@ def days_named(question: str, today: str) -> list[str]:
         week = monday + timedelta(days=7 if is_next else 0)
         days += [day for n in (5, 6) if (day := week + timedelta(days=n)) >= now]
     dated = [figure for figure in figures(question) if figure.date and figure.date[2]]
-    for named in _NAMED_DAY.finditer(question):
+    for named in _named_day().finditer(question):
         if date_beside(question, named.start(), named.end(), dated):
             continue
         behind = next((one for one in dated if one.start > named.end()), None)
@@ -72,7 +96,8 @@ def days_named(question: str, today: str) -> list[str]:
 
 def date_beside(text: str, begin: int, end: int, dates: Sequence[Figure]) -> Figure | None:
     """Return the date that stands behind or before a weekday in a text."""
-    behind = [f for f in dates if f.start >= end and text[end : f.start] in _BESIDE]
+    near = [f for f in dates if 0 <= f.start - end <= _APART]
+    behind = [f for f in near if text[end : f.start].strip(" ,，") in _BESIDE]
     before = [f for f in dates if f.end <= begin and text[f.end : begin].strip() in _OPENED]
     return next(iter(behind or before), None)
 
@@ -104,18 +129,18 @@ def real_day(year: int, month: int | None, day: int | None) -> date | None:
 def weekdays_in(text: str) -> list[tuple[int, int, int]]:
     """Return where the weekdays begin and end that a text names, each with its ISO number.
 
-    >>> weekdays_in("Friday, 星期一")
-    [(0, 6, 5), (8, 11, 1)]
+    >>> weekdays_in("Friday, 星期一, Dienstag")
+    [(0, 6, 5), (8, 11, 1), (13, 21, 2)]
     """
     return [
         (named.start(), named.end(), _number_of(named))
-        for named in _NAMED_DAY.finditer(text)
+        for named in _named_day().finditer(text)
         if not (named[1] or named[3])
     ]
 
 
 def _number_of(named: re.Match[str]) -> int:
-    return _WEEKDAYS[(named[2] or named[4][:3]).casefold()]
+    return _HAN_NUMBERS[named[2]] if named[2] else _day_names()[(named[4] or named[5]).casefold()]
 
 
 def _weekday(now: date, number: int, *, later: bool) -> date:

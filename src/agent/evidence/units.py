@@ -59,6 +59,7 @@ SCALES: dict[str, Decimal] = {
 PREFIXES: dict[str, str] = {
     word: kind for kind, words in _TABLES["prefixes"].items() for word in _words(words)
 }
+MONTH_LANGUAGES = tuple(_TABLES["months"])
 MONTHS = tuple(_TABLES["months"].pop("en").split())
 FOREIGN_MONTHS = {
     name: number
