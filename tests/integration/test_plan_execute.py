@@ -6,13 +6,14 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from langchain_core.messages import AIMessageChunk
 
 from agent.core.errors import ConfigurationError, InputError
 from agent.sample.model.request import ModelReply, ModelTurn
-from agent.sample.model.text import block
+from agent.sample.model.text import block, lines
 from tests.support.faults import at
 from tests.support.lab import answer_of, told
 from tests.support.plan_knowledge import MemoryKnowledge
@@ -534,3 +535,30 @@ async def test_papers_that_words_alone_cannot_judge_are_kept_in_part(lab: PlanLa
     state = await lab.ask(rerank_threshold=1.0)
     for result in state["executor_result"]:
         assert sum(d.get("score") is not None for d in result["documents"]) == 3
+
+
+async def test_the_date_that_a_page_tells_stands_with_it_wherever_it_is_shown(
+    lab: PlanLab,
+) -> None:
+    llm = plays(lab)
+    await lab.ask(thread="undated", max_task_pages=0)
+    site, bodies = lab.world.site, lab.world.site.bodies
+    dated = "<meta property='article:published_time' content='2026-09-14'><p>{}</p>"
+    site.bodies = bodies | {
+        urlsplit(page.url).path: (
+            "text/html",
+            dated.format(page.text + "仅见于正文。" * 9).encode(),
+        )
+        for page in site.known.values()
+    }
+    try:
+        state = await lab.ask(max_task_pages=1)
+    finally:
+        site.bodies = bodies
+    rows = lines(llm.asked("dossier")[-1].user, "tasks")
+    dates = ["2026-09-14" in row.partition(") ")[0] for row in rows if "仅见于正文" in row]
+    assert dates == [True] * len(TASKS)
+    judged = [row for turn in llm.asked("claim_check") for row in lines(turn.user, "passages")]
+    assert all("2026-09-14" in row for row in judged if "仅见于正文" in row)
+    assert any("2026-09-14" in row for row in judged)
+    assert any(source.get("published") == "2026-09-14" for source in told(state)["sources"])

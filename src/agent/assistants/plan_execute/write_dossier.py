@@ -188,6 +188,7 @@ async def write_dossier(
     workspace = services.workspace(room_of(state["turn"], runtime))
     kept = {item.id: item for item in await workspace.items(_found(state))}
     items = {name: kept[name] for name in _found(state) if name in kept}
+    state = _dated(state, items)
     draft = Draft(
         state,
         configuration,
@@ -487,6 +488,22 @@ def _found(state: PlanState) -> list[str]:
     """Return the ids of what the tasks have found outside, in the order of the plan."""
     results = state.get("executor_result", [])
     return list(dict.fromkeys(each["id"] for result in results for each in result["documents"]))
+
+
+def _dated(state: PlanState, items: Mapping[str, Item]) -> PlanState:
+    """Return the state in which documents and sources have the dates that their pages tell."""
+
+    def dated(told: Mapping[str, Any]) -> Any:
+        item = items.get(told["id"])
+        is_told = told.get("published") or told.get("year")
+        return {**told, "published": item.date} if item and item.date and not is_told else told
+
+    results = [
+        ExecutorResult(**{**result, "documents": [*map(dated, result["documents"])]})
+        for result in state.get("executor_result", [])
+    ]
+    sources: list[Source] = [*map(dated, state.get("sources_gathered", []))]
+    return PlanState(**{**state, "executor_result": results, "sources_gathered": sources})
 
 
 def _texts(state: PlanState, items: Mapping[str, Item]) -> dict[str, str]:
