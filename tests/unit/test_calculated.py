@@ -82,6 +82,9 @@ def test_what_a_program_prints_in_that_form_already_stays() -> None:
     body = "Zusammen sind es 12.345,50 €.[1]"
     line = "zusammen: 10000 + 2.345,50 = 12.345,50 €"
     assert told(body, line, OTHER, tag="de") == ["zusammen: 10.000 + 2.345,50 = 12.345,50 €"]
+    line = "Anteil: 2.000 EUR * 0,372 = 744 EUR"
+    body = "Das sind 744 €.[1]"
+    assert told(body, line, OTHER, tag="de") == ["Anteil: 2.000 € * 0,372 = 744 €"]
 
 
 def test_an_amount_of_a_sum_has_the_text_s_sign_of_its_currency() -> None:
@@ -97,3 +100,12 @@ def test_an_amount_takes_no_multiple_from_the_text_for_its_sign() -> None:
     body = "共投入3.5万元，每人每年45元/月。每年1,251元。[1]"
     line = "每年：417 元 * 3 = 1251 元"
     assert told(body, line, OTHER) == ["每年：417元 * 3 = 1,251元"]
+
+
+def test_a_unit_in_words_stays_as_the_program_printed_it() -> None:
+    lines = "in 15 Jahren: 1974 * 15 = 29610 EUR", "Frist: 7 * 0.7 = 4.9 Jahre", OTHER
+    body = "Es kostet 29.610 € über 15 Jahre.[1] Nach 4,9 Jahren ist es bezahlt.[1]"
+    assert told(body, *lines, tag="de") == [
+        "in 15 Jahren: 1974 * 15 = 29.610 €",
+        "Frist: 7 * 0,7 = 4,9 Jahre",
+    ]

@@ -1,5 +1,6 @@
 """Write the numbers of what a program has printed as the readers of a language write theirs."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -8,6 +9,7 @@ from agent.core.patterns import Linear
 
 _NUMBER = Linear(r"[0-9][0-9.,]*[0-9]|[0-9]")
 _THREE, _FOUR = 3, 4
+_OTHER = {".": ",", ",": "."}
 _COMMAS = frozenset({"zh", "en", "ja", "ko"})
 """Languages whose form needs no looking up."""
 _BLANKS = dict.fromkeys(map(ord, "\u00a0\u2009\u202f"), " ")
@@ -20,9 +22,10 @@ class NumberForm:
     group: str = ","
     decimal: str = "."
 
-    def written(self, line: str, text: str) -> str:
+    def written(self, line: str, text: str, whole_line: str = "") -> str:
         """Return a line of a program with its numbers in this form, and words for names.
 
+        `whole_line` is that of which it is a part: its numbers tell which form they have already.
         Thousands are parted, those of four digits as in a text beside it; what may be a year only
         where the text does so.
 
@@ -32,20 +35,17 @@ class NumberForm:
         'eur a year: 12.345,50 * 2 = 24.691'
         """
         parts, told, at = self._parts_four(text), "", 0
-        for match in _NUMBER.finditer(line):
-            begin, end = match.span()
-            beside = line[max(0, begin - 1) : begin] + line[end : end + 1]
-            if any(char == "_" or "a" <= char.lower() <= "z" for char in beside):
-                continue
-            told, at = told + line[at:begin] + self._written(match[0], text, parts=parts), end
+        known = {_only_sign(number) for _, number in _numbers_in(whole_line or line)} - {""}
+        for begin, number in _numbers_in(line):
+            # 1.234 is printed for what is one and a quarter, nearly, unless it stands in the text.
+            is_own = known == {self.decimal} or (not known and number in text)
+            groups, sign, fraction = _read(number, "," if is_own and self.decimal == "," else ".")
+            whole = self.group.join(groups)
+            if len(groups) == 1:
+                whole = self._grouped(whole, text, parts=parts)
+            told += line[at:begin] + whole + (sign and self.decimal) + fraction
+            at = begin + len(number)
         return _with_words(told + line[at:])
-
-    def _written(self, number: str, text: str, *, parts: bool) -> str:
-        groups, sign, fraction = _read(number)
-        whole = self.group.join(groups)
-        if len(groups) == 1:
-            whole = self._grouped(whole, text, parts=parts)
-        return whole + (sign and self.decimal) + fraction
 
     def _grouped(self, whole: str, text: str, *, parts: bool) -> str:
         """Return digits with their thousands parted."""
@@ -67,24 +67,46 @@ class NumberForm:
         return False
 
 
-def _read(number: str) -> tuple[list[str], str, str]:
-    """Return the groups of digits before a sign of fractions, the sign, and those behind it.
+def _numbers_in(line: str) -> Iterator[tuple[int, str]]:
+    """Yield where the numbers of a line begin that are no part of a name, and the numbers."""
+    for match in _NUMBER.finditer(line):
+        begin, end = match.span()
+        beside = line[max(0, begin - 1) : begin] + line[end : end + 1]
+        if not any(char == "_" or "a" <= char.lower() <= "z" for char in beside):
+            yield begin, match[0]
 
-    All of it as one part where it is no number that a program prints: a date, a version.
+
+def _read(number: str, sign: str) -> tuple[list[str], str, str]:
+    """Return the groups of digits before the sign of fractions, the sign, and those behind it.
+
+    It is `sign` unless the number can only have the other. All of it as one part where it is no
+    number that a program prints: a date, a version, a list.
     """
-    for group, sign in ((",", "."), (".", ",")):
-        whole, is_broken, fraction = number.rpartition(sign)
-        if not is_broken:
-            whole, fraction = number, ""
-        first, *others = whole.split(group)
-        is_parted = others and 0 < len(first) <= _THREE and {*map(len, others)} == {_THREE}
-        is_plain = not others and sign == "."
-        # 1.234 is printed for what is one and a quarter, nearly.
-        is_certain = sign == "." or is_broken or len(others) > 1
-        is_whole = sign not in whole and group not in fraction
-        if is_whole and (is_plain or (is_parted and is_certain)):
-            return [first, *others], is_broken, fraction
+    for each in (sign, _OTHER[sign]):
+        groups, is_broken, fraction = _parts(number, each)
+        if groups:
+            is_as_told = each == "," and len(groups) == 1
+            return ([number], "", "") if is_as_told else (groups, is_broken, fraction)
     return [number], "", ""
+
+
+def _only_sign(number: str) -> str:
+    """Return the sign before its fraction of a number that can be read in one way alone."""
+    read = [sign for sign in _OTHER if _parts(number, sign)[0]]
+    return read[0] if len(read) == 1 else ""
+
+
+def _parts(number: str, sign: str) -> tuple[list[str], str, str]:
+    """Return groups, sign and fraction of a number with that sign; no groups where it has none."""
+    group = _OTHER[sign]
+    whole, is_broken, fraction = number.rpartition(sign)
+    if not is_broken:
+        whole, fraction = number, ""
+    first, *others = whole.split(group)
+    is_parted = 0 < len(first) <= _THREE and first[0] != "0" and {*map(len, others)} == {_THREE}
+    if sign in whole or group in fraction or (others and not is_parted):
+        return [], "", ""
+    return [first, *others], is_broken, fraction
 
 
 def _with_words(line: str) -> str:

@@ -72,22 +72,30 @@ class UsedSums:
         self._terms.update(f.value for f in figures(line) if f.text not in behind)
         told, at, by_own = "", 0, {own.start: said for own, said in pairs}
         for own in figures(line):
-            words = self._words_for(own, by_own.get(own.start))
+            words = self._words_for(own, by_own.get(own.start), line)
             if words and own.start >= at:
-                told += self.form.written(line[at : own.start], self.body) + words
+                told += self.form.written(line[at : own.start], self.body, line) + words
                 at = own.end
-        return told + self.form.written(line[at:], self.body)
+        return told + self.form.written(line[at:], self.body, line)
 
-    def _words_for(self, own: Figure, said: Figure | None) -> str:
-        """Return the text's words for a program's figure, or its sign of the currency with it."""
+    def _words_for(self, own: Figure, said: Figure | None, line: str) -> str:
+        """Return a program's figure with the text's number, or its sign of the currency.
+
+        A unit in words stays: its case is that of the line.
+        """
         is_exact = said is not None and (said.factor, said.kind) == (own.factor, own.kind)
-        if said and is_exact and abs(own.value) == said.value:
-            return said.text if own.value == said.value else f"−{said.text}"
         before, number, behind = _parted(own.text)
+        if said and is_exact and abs(own.value) == said.value:
+            minus = "" if own.value == said.value else "−"
+            if own.is_money or not own.kind:
+                return minus + said.text
+            told = _parted(said.text)[1]
+            is_plain = number and told and not any(map(str.isalpha, number + told))
+            return f"{minus}{before.strip('-−')}{told}{behind}" if is_plain else ""
         signs = self._currencies.get((own.kind or "", own.factor))
         if not (signs and number and behind) or own.scale != 1 or before.strip("-−"):
             return ""
-        return f"{before}{signs[0]}{self.form.written(number, self.body)}{signs[1]}"
+        return f"{before}{signs[0]}{self.form.written(number, self.body, line)}{signs[1]}"
 
     @cached_property
     def _currencies(self) -> dict[tuple[str, Decimal], tuple[str, str]]:
