@@ -6,6 +6,7 @@ from agent.assistants.common.listed_places import (
     MOST_LISTED,
     chosen_places,
     found_lines,
+    listed_of,
     listed_places,
 )
 from agent.assistants.common.shown_records import places_as_shown
@@ -48,6 +49,16 @@ def test_of_many_places_the_best_are_listed_and_those_that_are_named() -> None:
     assert listed_places(MANY[:5], "") == MANY[:5]
 
 
+def test_the_kinds_of_one_search_share_the_list_in_turn() -> None:
+    """A search for restaurants and cafés filled it with restaurants: no café had any hours."""
+    restaurants = [place(n, keywords=[], category="restaurant (Thai)") for n in range(25)]
+    cafes = [place(n, keywords=[], category="café") for n in range(25, 40)]
+    shown = [each["id"] for each in listed_places([*restaurants, *cafes], "")]
+    assert shown == [f"osm:node/{number}" for number in (*range(10), *range(25, 35))]
+    few = [each["id"] for each in listed_places([*restaurants, *cafes[:3]], "")]
+    assert few == [f"osm:node/{number}" for number in (*range(17), *range(25, 28))]
+
+
 def test_a_planned_stop_is_listed_whatever_its_rank() -> None:
     shown = [each["id"] for each in listed_places(MANY, "", stops=["osm:node/28"])]
     assert len(shown) == MOST_LISTED
@@ -88,6 +99,12 @@ def test_the_writer_is_told_of_how_many_the_listed_places_are_some() -> None:
         [task({**museums, "is_cut": True})], MANY[:8], "zh"
     )
     assert found_lines([task({**museums, "count": 8})], MANY[:8], "en") == ""
+
+
+def test_a_report_s_writer_is_told_how_many_places_it_does_not_see() -> None:
+    assert listed_of(MANY[:20], MANY, "en") == "20 of 30 places found are listed"
+    assert listed_of(MANY[:20], MANY, "zh") == "找到 30 处，列出 20 处"
+    assert listed_of(MANY, MANY, "en") == ""
 
 
 def test_of_a_kind_that_was_searched_at_two_places_each_counts_its_own() -> None:

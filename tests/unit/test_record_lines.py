@@ -413,7 +413,9 @@ def test_weather_is_one_line_about_the_day_that_was_asked_for() -> None:
     marked = with_days_asked(forecast, days)["days"]
     assert [day.get("asked") for day in marked] == [None, True, None]
     beyond = days_named("下周六呢", "2026-11-22")
-    assert weather_text(forecast, "zh", beyond).count("°C") == 3
+    assert weather_text(forecast, "zh", beyond) == "杭州市：预报中没有 2026-11-28 周六"
+    both = weather_text(forecast, "zh", [*days, *beyond])
+    assert (both.count("°C"), "预报中没有 2026-11-28" in both) == (1, True)
 
 
 @by_examples
@@ -509,6 +511,20 @@ def test_a_forecast_that_was_asked_for_twice_is_told_once_and_not_below_a_text_t
     assert record_sections([], [first, again], "zh", **told) == []
     silent = {**told, "text": "周日天气不错。"}
     assert record_sections([], [first, again], "zh", **silent) != [], "it is cited and not told"
+
+
+def test_one_town_by_two_names_is_told_once_and_a_day_out_of_reach_in_a_sentence() -> None:
+    """Two tables of seven days stood below a report, for days that nobody had asked about."""
+    rows = ("2026-11-22", "晴"), ("2026-11-23", "小雨")
+    first, again = weather(*rows), weather(*rows)
+    first["city"], again["city"], again["source"] = "Helsinki", "Senate Square", "a9-0"
+    (section,) = record_sections([], [first, again], "en")
+    assert section.count("°C") == 2
+    (beyond,) = record_sections([], [first, again], "en", days=["2026-12-12", "2026-12-13"])
+    assert "°C" not in beyond
+    assert beyond.endswith(
+        "- Helsinki: the forecast does not reach 2026-12-12 Sat, 2026-12-13 Sun [^m1]"
+    )
 
 
 @pytest.mark.parametrize(

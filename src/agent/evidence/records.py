@@ -297,12 +297,21 @@ def forecast_city(weather: Weather, language: Language) -> str:
 def weather_text(weather: Weather, language: Language, days: Sequence[str] = ()) -> str:
     """Return a forecast in one line: of the ISO dates in `days`, of every day without them.
 
-    Days that the forecast lacks leave it whole, so that a reader sees how far it goes.
+    It says which of these it does not reach, and nothing of others.
     """
-    chosen = [day for day in weather["days"] if day["date"] in days] or weather["days"]
-    text = " · ".join(day_text(day, language) for day in chosen)
+    told = [day_text(d, language) for d in weather["days"] if not days or d["date"] in days]
+    start = f"{forecast_city(weather, language)}{say('punctuation.colon', language)}"
+    parts = [f"{start}{' · '.join(told)}" if told else "", not_reached(weather, language, days)]
+    return say("punctuation.semicolon", language).join(filter(None, parts))
+
+
+def not_reached(weather: Weather, language: Language, days: Sequence[str]) -> str:
+    """Return which of these days a forecast does not reach; nothing where it has them all."""
+    known = {day["date"] for day in weather["days"]}
+    missing = [with_weekday(day, language) for day in days if day not in known]
+    told = say("punctuation.comma", language).join(missing)
     city = forecast_city(weather, language)
-    return f"{city}{say('punctuation.colon', language)}{text}"
+    return say("records.not_forecast", language, city=city, days=told) if missing else ""
 
 
 def day_text(day: WeatherDay, language: Language) -> str:
@@ -474,8 +483,8 @@ def record_sections(
             for r in once.values()
         ]
         sections.append("\n".join([say("answer.routes", language), *lines]))
-    cities = {_city(w) for w in weather if w["source"] in cited and _tells_of(stated, w, days)}
-    if rest := [w for w in one_a_city(weather) if _city(w) not in cities]:
+    said = [w for w in weather if w["source"] in cited and _tells_of(stated, w, days)]
+    if rest := [w for w in one_a_city(weather) if not any(_is_same(w, other) for other in said)]:
         lines = [f"- {weather_text(w, language, days)} [^{w['source']}]" for w in rest]
         sections.append("\n".join([say("answer.weather", language), *lines]))
     return sections
@@ -516,8 +525,15 @@ def _tells_of(stated: Iterable[Figure], forecast: Weather, days: Sequence[str]) 
 
 
 def one_a_city(weather: Sequence[Weather]) -> list[Weather]:
-    """Return the last forecast of each city, however it was asked for: 杭州 and 杭州市."""
-    return list({_city(forecast): forecast for forecast in weather}.values())
+    """Return the last forecast of each city, however it was asked for: 杭州, 杭州市, a position."""
+    last = [*{_city(forecast): forecast for forecast in weather}.values()]
+    return [w for at, w in enumerate(last) if not any(_is_same(w, other) for other in last[:at])]
+
+
+def _is_same(one: Weather, other: Weather) -> bool:
+    """Return whether two forecasts are of one town: days that are all alike have one position."""
+    alike = len(one["days"]) > 1 and one["days"] == other["days"]
+    return alike or _city(one) == _city(other)
 
 
 def _city(forecast: Weather) -> str:

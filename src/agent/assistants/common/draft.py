@@ -17,6 +17,7 @@ from agent.assistants.common.gaps import (
 from agent.assistants.common.judge import WAITING, Judge, evidence_of
 from agent.assistants.common.listed_places import (
     chosen_places,
+    listed_of,
     listed_places,
     said_by_pages,
 )
@@ -285,6 +286,7 @@ class Draft:
     def record_lines(self) -> str:
         """Return all that the map said, as lines for a model."""
         records = (
+            listed_of(self.listed, self.places, self.language),
             place_lines(self.listed, self.language),
             route_lines(self.state.get("routes", []), self.language),
             forecast_lines(self.turn, one_a_city(self.state.get("weather", [])), self.language),

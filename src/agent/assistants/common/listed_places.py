@@ -1,11 +1,12 @@
 """Choose which places a model is shown, and tell it of how many they are."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
 from agent.evidence.citations import cited_ids
 from agent.evidence.geo import metres_apart
-from agent.evidence.kinds import kind_searched
-from agent.evidence.mentions import mentioned, source_ids
+from agent.evidence.kinds import is_of_no_kind_searched, kind_searched
+from agent.evidence.mentions import fails_a_demand, mentioned, source_ids, without_branch
 from agent.evidence.names import origin_text, own_distance
 from agent.evidence.records import kind_word
 from agent.evidence.types import FoundPlaces, MapTask, Place, Route, Source
@@ -50,15 +51,40 @@ def listed_places(
 ) -> list[Place]:
     """Return the best places, and those that texts name or are stops, by their ids.
 
-    These whatever their rank; all in their order.
+    These whatever their rank; the kinds share the room that is left in turn. All in their order.
     """
     if len(places) <= most:
         return list(places)
     named = {*mentioned(places, texts), *(p["id"] for p in places if p["id"] in stops)}
     room = max(0, most - len(named))
-    others = [place["id"] for place in places if place["id"] not in named][:room]
-    shown = {*named, *others}
+    others = _in_turn([place for place in places if place["id"] not in named])[:room]
+    shown = {*named, *(place["id"] for place in others)}
     return [place for place in places if place["id"] in shown]
+
+
+def _in_turn(places: Sequence[Place]) -> list[Place]:
+    """Return the places in turn of what was searched for: one search can have two kinds.
+
+    The nearest twenty of a search for restaurants and cafés were all restaurants. What fails a
+    demand, or is of no kind searched, is behind all others.
+    """
+    taken = Counter[tuple[object, ...]]()
+
+    def turn(place: Place) -> tuple[bool, int]:
+        is_last = fails_a_demand(place) or is_of_no_kind_searched(place)
+        sought = place["keywords"] or [without_branch(place["category"] or "")]
+        group = is_last, place["distance_from"], *sought
+        taken[group] += 1
+        return is_last, taken[group]
+
+    return sorted(places, key=turn)
+
+
+def listed_of(listed: Sequence[Place], places: Sequence[Place], language: Language) -> str:
+    """Return of how many places that were found these are some; nothing where they are all."""
+    is_all = len(listed) >= len(places)
+    key = "map.listed_of_found"
+    return "" if is_all else say(key, language, listed=len(listed), count=len(places))
 
 
 def found_lines(searched: Iterable[MapTask], listed: Sequence[Place], language: Language) -> str:

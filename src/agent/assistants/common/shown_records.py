@@ -27,15 +27,14 @@ from agent.evidence.mentions import (
 )
 from agent.evidence.names import district_in_english, english_names, own_distance, with_pinyin
 from agent.evidence.records import (
-    forecast_city,
     forecast_told,
     hours_text,
+    not_reached,
     one_a_city,
     place_source,
     route_text,
     weather_lines,
     with_days_asked,
-    with_weekday,
 )
 from agent.evidence.types import (
     Anchor,
@@ -136,12 +135,14 @@ def sources_as_shown(
 async def forecasts_of(weather: Sequence[Weather], turn: Turn) -> list[Weather]:
     """Return the forecasts as the message carries them: with the days asked for marked.
 
-    For who reads no Chinese they are in the reader's language, too.
+    One a town, and none that reaches no day that is asked for. For who reads no Chinese they are
+    in the reader's language, too.
     """
     if not weather:
         return []
     days, language = days_forecast(turn, weather), reader_language(turn)
-    forecasts = [with_days_asked(each, days) for each in weather]
+    marked = [with_days_asked(each, days) for each in one_a_city(weather)]
+    forecasts = [w for w in marked if not days or any("asked" in day for day in w["days"])]
     if is_chinese(language):
         return forecasts
     return await asyncio.to_thread(lambda: [forecast_told(each, language) for each in forecasts])
@@ -158,11 +159,7 @@ def forecast_lines(turn: Turn, weather: Sequence[Weather], language: Language) -
     """Return the forecasts for a writer, and which of the days asked for they do not reach."""
     lines = [weather_lines(weather, language)]
     for each in one_a_city(weather):
-        told = {day["date"] for day in each["days"]}
-        missing = [day for day in days_forecast(turn, [each]) if day not in told]
-        days = say("punctuation.comma", language).join(with_weekday(d, language) for d in missing)
-        city = forecast_city(each, language)
-        lines += [say("records.not_forecast", language, city=city, days=days)] * bool(missing)
+        lines.append(not_reached(each, language, days_forecast(turn, [each])))
     return "\n".join(filter(None, lines))
 
 

@@ -42,7 +42,7 @@ _SHARE = Share(5, 0.6, 0.5)
 class NotesReview(BaseModel):
     """The verdict over the notes."""
 
-    missing: str = Field("", description="In one sentence; empty where the notes suffice.")
+    missing: str = Field("", description="One sentence that the reader sees, or empty.")
     topics: list[TopicToPlan] = Field(default_factory=list, description="At most two, or none.")
 
     @field_validator("missing", mode="before")
