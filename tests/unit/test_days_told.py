@@ -38,6 +38,17 @@ NOW = "2026-11-29"
         ("It lasts until May. 4. Quality: see memo.", ""),
         ("On Dec. 3 we met.", "2026-12-03 Thu (in 4 days, 4 of them Mon–Fri)"),
         ("In March 2027, on 30 February, at 8.", ""),
+        (
+            "In 2025 the market was open from 28 November to 22 December.",
+            "2025-11-28 Fri (past, 366 days ago), 2025-12-22 Mon (past, 342 days ago)",
+        ),
+        (
+            "Weihnachtsmarkt 2025: 28. November bis 6. Januar",
+            "2025-11-28 Fri (past, 366 days ago), 2026-01-06 Tue (past, 327 days ago)",
+        ),
+        ("It began in 2025. Open on 1 December.", "2026-12-01 Tue (in 2 days, 2 of them Mon–Fri)"),
+        ("2000 visitors came on 28 November.", "2026-11-28 Sat (past, 1 day ago)"),
+        ("2024年的会议在8月3日举行。", "2024-08-03 Sat (past, 848 days ago)"),
     ],
 )
 def test_each_day_is_told_with_its_weekday_and_how_far_it_is(text: str, named: str) -> None:
@@ -57,3 +68,17 @@ def test_of_a_list_of_days_that_are_over_the_last_ones_are_told() -> None:
     told = days_told([*rows, "received by 2026-12-02"], NOW)
     assert told.count("past") == 10
     assert "2026-12-02 Wed" in told
+
+
+@pytest.mark.parametrize(
+    ("other", "named"),
+    [
+        ("通报日期：2024年3月10日", "2024-03-10 Sun (past, 994 days ago), "
+                                    "2024-08-03 Sat (past, 848 days ago)"),
+        ("2023年和2024年的通报", ""),
+        ("2024年和2026年的通报", "2026-08-03 Mon (past, 118 days ago), or 2027-08-03 Tue"),
+    ],
+)  # fmt: skip
+def test_a_far_day_is_in_the_year_that_the_documents_name(other: str, named: str) -> None:
+    told = days_told(["8月3日发生了什么？", other], NOW)
+    assert told == "; named: ".join(filter(None, ("2026-11-29 Sun", named)))

@@ -4,10 +4,11 @@ from collections.abc import Collection, Iterable
 from datetime import date, timedelta
 from itertools import chain, pairwise
 
+from agent.core.patterns import Linear
 from agent.core.processor import breathe, compute
 from agent.evidence.claims.formulas import working_days
 from agent.evidence.days import days_without_year, real_day
-from agent.evidence.figures import figures
+from agent.evidence.figures import Figure, figures
 from agent.evidence.records import with_weekday
 from agent.evidence.written import Date
 from agent.state import Turn
@@ -15,6 +16,9 @@ from agent.texts import counted
 
 _MIDDLE, _BESIDE = 15, timedelta(days=92)
 """The day of a month that is named without one; how far a day is from one that tells its year."""
+_STOP = Linear(r"[。！？\n]|[.!?]\s")
+_DIGITS, _YEARS, _HALF_YEAR = 4, 10, 6
+"""Of a year; how far a number is from this year that may be one; months."""
 _DAYS, _PAST, _LONGEST = 40, 10, 400_000
 """Days that are told, the nearest ones, and of these that are over; characters that are looked
 through. A list of deliveries has many that are over, and its reader plans ahead."""
@@ -32,7 +36,7 @@ def days_told(texts: Iterable[str], today: str) -> str:
     now, told, left = date.fromisoformat(today), set[Date](), _LONGEST
     for text in texts:
         breathe()
-        told |= _with_years({f.date for f in figures(text[: max(0, left)]) if f.date})
+        told |= _with_years(_dates_in(text[: max(0, left)], now))
         left -= len(text)
     days, open_days = _days_of(told, now)
     nearest = sorted(days, key=lambda day: abs(day - now))
@@ -54,6 +58,35 @@ async def told_days(turn: Turn, *of: Iterable[str]) -> str:
     )
 
 
+def _dates_in(text: str, now: date) -> set[Date]:
+    """Return the dates of a text, a day behind a year of its sentence in that year.
+
+    So is one behind it, or it is in the next one: from 28 November to 6 January.
+    """
+    found, at, year, last = set[Date](), 0, None, 0
+    for figure in figures(text):
+        if _STOP.search(text[at : figure.start]):
+            year = None
+        told, month, day = figure.date or (_bare_year(figure, now), None, None)
+        if told:
+            is_range = year and figure.start - at <= 1
+            year, last = (None if month or is_range else told), 0
+        elif year and month and day:
+            year += last - month > _HALF_YEAR
+            told, last = year, month
+        at = figure.end
+        if figure.date:
+            found.add((told, month, day))
+    return found
+
+
+def _bare_year(figure: Figure, now: date) -> int | None:
+    """Return the year that a number without a unit may be."""
+    is_number = len(figure.text) == _DIGITS and figure.text.isdecimal() and not figure.kind
+    is_near = is_number and abs(figure.value - now.year) <= _YEARS
+    return int(figure.value) if is_near else None
+
+
 def _with_years(named: Collection[Date]) -> set[Date]:
     """Return the days of one text, those without a year in that of a day beside them."""
     known = [one for y, m, d in named if y and (one := real_day(y, m, d or _MIDDLE))]
@@ -69,8 +102,13 @@ def _with_years(named: Collection[Date]) -> set[Date]:
     return found
 
 
-def _days_of(told: Iterable[Date], now: date) -> tuple[set[date], dict[date, date]]:
-    """Return the days, and of those without a year the other candidate."""
+def _days_of(told: Collection[Date], now: date) -> tuple[set[date], dict[date, date]]:
+    """Return the days, and of those without a year the other candidate.
+
+    One that is far from today is in the one year that the texts name, if they name neither of its
+    own; in none where they name several.
+    """
+    years = {year for year, *_ in told if year}
     days, open_days = set[date](), dict[date, date]()
     dates = [(year, month, day) for year, month, day in told if month and day]
     dated = {(month, day) for year, month, day in dates if year}
@@ -80,6 +118,9 @@ def _days_of(told: Iterable[Date], now: date) -> tuple[set[date], dict[date, dat
         candidates = [] if year else days_without_year(month, day, now)
         if year:
             candidates = [*filter(None, [real_day(year, month, day)])]
+        elif len(candidates) > 1 and years and years.isdisjoint(c.year for c in candidates):
+            named = [real_day(each, month, day) for each in years]
+            candidates = [*filter(None, named)] if len(years) == 1 else []
         days.update(candidates[:1])
         open_days.update(pairwise(candidates))
     return days, open_days
