@@ -196,8 +196,8 @@ async def test_google_serves_hits_to_other_assistants(build: Build) -> None:
     assert hit.snippet == say("search.summary", "zh", text="故宫周一闭馆。"), "no page's words"
 
 
-async def test_what_pages_bear_together_is_no_single_page_s_word(build: Build) -> None:
-    """A page was cited for what another one had."""
+async def test_what_pages_bear_together_each_has_with_the_names_of_all(build: Build) -> None:
+    """A page was cited for what another one had; a fact of pages that do not open was lost."""
     reply = grounded_reply("故宫周一闭馆。")
     other = {"web": {"uri": "https://b.example/x", "title": "b.example"}}
     assert reply.grounding
@@ -207,9 +207,10 @@ async def test_what_pages_bear_together_is_no_single_page_s_word(build: Build) -
     told = {**reply.grounding, "grounding_chunks": chunks, "grounding_supports": [shared]}
     search, _ = build(ScriptedModels([replace(reply, grounding=told)]))
     hits = await search.provider(model=GOOGLE).search("故宫", meter=meter())
-    assert [hit.snippet for hit in hits] == ["", ""]
+    both = say("search.summary", "zh", text="故宫周一闭馆。 (dpm.org.cn + b.example)")
+    assert [hit.snippet for hit in hits] == [both, both]
     assert isinstance(hits, Hits)
-    assert "故宫周一闭馆。" in hits.remarks
+    assert "故宫周一闭馆。" not in hits.remarks
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from agent.assistants.deep_research.compress_topic import (
     _words,
     read_page_elements,
 )
+from agent.assistants.deep_research.notes import workspace_lines
 from agent.assistants.deep_research.state import TopicResult, UsefulPage
 from agent.assistants.deep_research.write_report import page_lines
 from agent.core.strings import estimated_tokens
@@ -100,3 +101,12 @@ def test_the_writer_gets_title_site_and_date_of_the_pages_that_notes_cite() -> N
     )
     assert page_lines([topic]) == "[^t0-0] 托管 | docs.example | 2026-03-02"
     assert page_lines([TopicResult(**{**topic, "whole": True})]) == ""
+
+
+def test_a_page_stands_once_in_the_workspace() -> None:
+    page = {"id": "w1-0", "url": "https://a.example/1", "title": "Licence"}
+    state: Any = {
+        "turn": {"language": "en"}, "messages": [], "base": 0, "pages_left": [page, page],
+        "search_results": [{"useful_webpages": [useful(**page)]}],
+    }  # fmt: skip
+    assert workspace_lines(state, 500).count("w1-0") == 1

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -203,7 +202,7 @@ class GoogleHits:
     """Serve the same search as hits: its pages, with what each alone bears of its model's text.
 
     A snippet says that it is a summary: its sentences are the model's, and no page's words. What
-    several pages bear together is a remark, which no page can be cited for.
+    several pages bear together each of them has, with the names of all.
     """
 
     name = "google"
@@ -246,11 +245,13 @@ class GoogleHits:
     def _hits(self, answers: Sequence[Grounded], count: int | None) -> Hits:
         best, _ = _allowed(max(answers, key=_worth), self._rules)
         ordered = sorted(best.sources, key=lambda source: not source["quotes"])
-        bearers = Counter(quote for source in ordered for quote in source["quotes"])
+        bearers: dict[str, list[str]] = {}
+        for source in ordered:
+            for quote in source["quotes"]:
+                bearers.setdefault(quote, []).append(_site(source))
         hits = [hit for source in ordered if (hit := _hit(source, bearers))]
         found = Hits(hits[: count or self._default_count])
-        shared = (quote for quote, count in bearers.items() if count > 1)
-        found.remarks = (*shared, *remarks_of(best.text, best.sources))
+        found.remarks = (*remarks_of(best.text, best.sources),)
         found.ruled_out = _ruled(best, self._rules).ruled_out
         return found
 
@@ -281,9 +282,14 @@ def _site(source: Source) -> str:
     return title if "." in title and " " not in title else urlsplit(source["url"]).hostname or ""
 
 
-def _hit(source: Source, bearers: Mapping[str, int]) -> Hit | None:
-    own = " ".join(quote for quote in source["quotes"] if bearers[quote] == 1)
-    told = say("search.summary", detect_language(own), text=own) if own else ""
+def _hit(source: Source, bearers: Mapping[str, Sequence[str]]) -> Hit | None:
+    language = detect_language(" ".join(source["quotes"]))
+    own = " ".join(
+        f"{quote} ({' + '.join(dict.fromkeys(sites))})" if len(sites) > 1 else quote
+        for quote in source["quotes"]
+        for sites in [bearers[quote]]
+    )
+    told = say("search.summary", language, text=own) if own else ""
     return make_hit(source["title"], source["url"], told, site=_site(source))
 
 

@@ -269,13 +269,14 @@ class Draft:
 
     def record_sections(self, *, is_report: bool = False) -> list[str]:
         """Return the map's routes and weather as sections."""
-        state, cited = self.state, {source["id"] for source in self.citer.used}
+        state, cited = self.state, {source["id"]: at for at, source in enumerate(self.citer.used)}
         text = " ".join(one.plain for one in statements(self.body, LINKED))
         # A way to what was taken for the place that was meant is told where the text has chosen it.
-        passed = cited and taken_sources(self.gaps) - cited
+        passed = cited and taken_sources(self.gaps) - cited.keys()
         routes = [route for route in state.get("routes", []) if route["source"] not in passed]
         queries = cast(Mapping[str, Any], state).get("queries") or []
         routes = chosen_ways(routes, [query.get("round", 0) for query in queries], cited)
+        routes.sort(key=lambda route: cited.get(route["source"], len(cited)))
         weather = state.get("weather", [])
         days = days_forecast(self.turn, weather)
         sections = record_sections(

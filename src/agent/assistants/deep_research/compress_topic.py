@@ -351,7 +351,7 @@ def _excerpts(pages: list[ReadPage]) -> str:
 
 def _with_notes(result: TopicResult, pages: list[ReadPage], notes: Notes) -> TopicResult:
     read = [UsefulPage(**{**each.page, "partial": each.partial}) for each in pages]
-    open_ = " ".join(filter(None, [result.get("open", ""), notes.open]))
+    open_ = "; ".join(filter(None, [result.get("open", ""), notes.open]))
     noted = {"useful_webpages": read, "compressed_content": notes.text, "open": open_}
     return cast(TopicResult, {**result, **noted})
 

@@ -105,7 +105,7 @@ def explored_topic(
     if explored.is_told or before is not None:
         lines = [*(before or "").splitlines(), *explored.lines]
         entry["found"] = "\n".join(dict.fromkeys(lines))
-        entry["open"] = " ".join(explored.open)
+        entry["open"] = "; ".join(explored.open)
     return entry
 
 

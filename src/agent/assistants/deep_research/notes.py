@@ -70,7 +70,8 @@ def workspace_lines(state: DeepState, tokens: int) -> str:
     """
     records = unshown_record_lines(state, [str(message.text) for message in topic_messages(state)])
     records = cut_to_tokens(records, tokens // 2)
-    pages = [*state.get("pages_left", []), *kept_pages(state)]
+    known = [*state.get("pages_left", []), *kept_pages(state)]
+    pages = {page.get("id"): page for page in known}.values()
     lines = [
         f"{page['id']} · {page['title'][:_TITLE]} · {site_name(page['url'])}"
         for page in pages
