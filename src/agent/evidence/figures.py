@@ -66,7 +66,7 @@ _MINUS = re.compile(
     re.I,
 )
 _LONGEST_MINUS = 9
-_INCH = UNITS["inch"][1]
+_INCH, (_ENERGY, _KWH) = UNITS["inch"][1], UNITS["kWh"]
 _FIGURE = re.compile(
     rf"""(?=[\d.{_FIRST}])(?<![A-Za-z0-9_.])(?<![A-Za-z]-)(?<!第)(?<!第\ )(?:
     (?P<iso>\d{{4}}([-/.])\d{{1,2}}\2\d{{1,2}}(?!\d)|\d{{4}}-(?i:{MONTH})-\d{{1,2}}(?!\d))
@@ -513,7 +513,7 @@ def _per(plain: str, end: int) -> tuple[str, Decimal] | None:
     if not match:
         return None
     if match["unit"]:
-        return UNITS[match["unit"]]
+        return UNITS["度电" if match["unit"] == "度" else match["unit"]]
     return "", Decimal(match["amount"].replace(",", "")) if match["amount"] else SCALES[
         match["scale"]
     ]
@@ -539,6 +539,7 @@ def _says_same(one: Figure, other: Figure) -> bool:
     if one.per and other.per and one.per != other.per:
         return False
     if one.kind and other.kind:
+        one, other = _as_energy(one, other), _as_energy(other, one)
         is_cents = CENT in (one.kind, other.kind) and one.is_money and other.is_money
         is_one = is_cents or one.kind == other.kind
         return is_one and _is_rounded(one.amount, other.amount, _half_step(one))
@@ -555,6 +556,13 @@ def _says_same(one: Figure, other: Figure) -> bool:
         # A sum without a unit has 0.2068 where people say 20.7 ct.
         return True
     return _is_rounded(_told(one), _told(other), _half_step(one) / one.factor)
+
+
+def _as_energy(figure: Figure, beside: Figure) -> Figure:
+    """Return a bare 度 beside kWh as that; it is no temperature then."""
+    if beside.kind != _ENERGY or figure.text[-2:].lstrip("0123456789 千万亿") != "度":
+        return figure
+    return replace(figure, kind=_ENERGY, scale=figure.scale * _KWH, factor=_KWH)
 
 
 def _told(figure: Figure) -> Decimal:
