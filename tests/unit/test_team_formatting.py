@@ -1,6 +1,8 @@
 """The rules that put a team's answer into its form."""
 
 import random
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -13,6 +15,9 @@ from agent.assistants.team_answer.answer_form import (
     unmet,
 )
 from agent.assistants.team_answer.format_answer import is_extract
+from agent.assistants.team_answer.verified import refutation
+from agent.evidence.claims.outcomes import Outcome
+from agent.evidence.claims.statements import LINKED, statements
 from tests.support.rows import by_examples
 
 
@@ -162,3 +167,14 @@ def test_decimals_are_rounded_however_long_the_number_is() -> None:
     whole = "1234567890" * 4
     assert formatted(f"{whole}.125", "two decimals") == f"{whole}.13"
     assert formatted("0.000000001", "9 decimals") == "0.000000001"
+
+
+@by_examples
+def test_a_denial_is_refuted_by_the_statement_that_it_rests_on_alone(
+    answer: str, text: str, fails: int, outcome: dict[str, Any], refuted: bool
+) -> None:
+    stated = statements(text, LINKED)
+    outcomes = [Outcome("supported")] * len(stated)
+    outcomes[fails] = Outcome(**outcome)
+    claims = cast(Any, SimpleNamespace(statements=stated, outcomes=outcomes))
+    assert bool(refutation(answer, (), claims, "zh", denies=True)) is refuted

@@ -183,7 +183,10 @@ async def format_answer(
         draft.by_code(words)
     verified = bool(final) and state.get("verified", False)
     body = "".join(_body(draft, state, answer, outcome))
-    refuted = partial(refutation, answer, terms_behind(state), language=draft.language)
+    refuted = partial(
+        refutation, answer, terms_behind(state), language=draft.language,
+        denies=outcome == "premise_false",
+    )  # fmt: skip
     # Read once for an answer that was agreed on: what fails goes back to the team.
     if final and _may_go_back(state, configuration):
         draft.begin_check()

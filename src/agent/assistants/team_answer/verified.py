@@ -21,10 +21,13 @@ from agent.assistants.team_answer.state import ChatTurn, TeamState
 from agent.assistants.team_answer.verdict import GivenVerdict, is_not_found, says_premise_false
 from agent.evidence.claims.formulas import forms_of, is_plain, is_sum, terms_of, value_of
 from agent.evidence.claims.formulas import values_of as numbers_of
+from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.proof import span_in
+from agent.evidence.claims.statements import Statement
 from agent.evidence.figures import Figure, figures, same
 from agent.evidence.language import fold
 from agent.evidence.records import place_lines, route_lines, weather_lines
+from agent.knowledge.terms import terms as words_of
 from agent.texts import Language, say
 
 
@@ -124,19 +127,27 @@ def terms_behind(state: TeamState) -> set[Decimal]:
 
 
 def refutation(
-    answer: str, terms: Collection[Decimal], claims: ClaimCheck | None, language: Language
+    answer: str,
+    terms: Collection[Decimal],
+    claims: ClaimCheck | None,
+    language: Language,
+    *,
+    denies: bool = False,
 ) -> str:
     """Return what the judge found not to follow of what is said of the answer; empty if nothing.
 
     A statement that names the answer fails by other words of its own, or by those of the answer;
     where none names it (yes, no), any that fails does. Any fails by a term that the answer was
-    worked out from, whatever has taken its place in the text.
+    worked out from, whatever has taken its place in the text. An answer that `denies` what the
+    question takes for granted is a sentence: it rests on the statement that says most of it.
     """
     pairs = list(zip(claims.statements, claims.outcomes, strict=False)) if claims else []
+    if denies:
+        pairs = _resting(answer, pairs)
     is_named = any(_names(one.plain, answer) for one, _ in pairs)
     for one, outcome in pairs:
         words = " ".join(outcome.spans)
-        is_own = not is_named or _names(words, answer) or _has_term(words, terms)
+        is_own = denies or not is_named or _names(words, answer) or _has_term(words, terms)
         if outcome.verdict == "contradicted":
             is_own = is_own or _names(one.plain, answer)
             is_own = is_own or (not words and _has_term(one.plain, terms))
@@ -145,6 +156,26 @@ def refutation(
             key = "judged" if says else "judged_nowhere"
             return say(f"team_answer.{key}", language, said=one.plain, says=says)
     return ""
+
+
+def _resting(
+    answer: str, pairs: Sequence[tuple[Statement, Outcome]]
+) -> list[tuple[Statement, Outcome]]:
+    """Return the statement nearest to an answer in words, unless the check has reworded it.
+
+    Where none has a word of it, all that fail and still stand.
+    """
+    wanted = {*words_of(answer)}
+
+    def nearness(pair: tuple[Statement, Outcome]) -> float:
+        words = {*words_of(pair[0].plain)}
+        return len(words & wanted) / (len(words) + len(wanted) or 1)
+
+    best = max(pairs, key=nearness, default=None)
+    if best is None or not nearness(best):
+        return [pair for pair in pairs if pair[1].fails]
+    outcome = best[1]
+    return [best] if outcome.verdict == "contradicted" or not outcome.revised else []
 
 
 def _names(text: str, answer: str) -> bool:
