@@ -352,3 +352,19 @@ async def test_a_price_of_several_people_is_not_taken_for_a_place_s_own() -> Non
     reader = Reader(甲咖啡={"v": "x", "p": ["1.1"], "bad": ["90元"], "says": "¥40"})
     done = await checked(f"甲咖啡两个人90元[1]({URL})。", reader, rests_on=OF_A_PLACE)
     assert "90元‡" in done.text
+
+
+async def test_a_figure_that_no_source_has_is_told_with_the_sentence_that_nobody_checked() -> None:
+    body = f"门票60元[1]({URL})。故宫于1987年开放[1]({URL})。"
+    done = await checked(body, Reader(门票=SUPPORTED, 开放=SUPPORTED))
+    assert [row["verdict"] for row in done.statements] == ["supported", "unchecked"]
+    row = done.statements[1]
+    assert (row["spans"], row["source"], row["quote"]) == (["1987年"], None, None)
+    assert "1987年" in done.text[row["start"] : row["end"]]
+
+
+async def test_sentences_that_nobody_judged_are_told_where_there_is_room() -> None:
+    few = await checked("\n\n".join(f"第{n}句门票60元。" for n in range(4)), Reader())
+    assert [row["verdict"] for row in few.statements] == ["unchecked"] * 4
+    many = await checked("\n\n".join(f"第{n}句门票60元。" for n in range(400)), Reader())
+    assert many.statements == []

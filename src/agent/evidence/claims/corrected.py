@@ -27,7 +27,7 @@ MARK, CONTRADICTED = "†", "‡"
 VERSION = 2
 """Of the keys of `checks.claims`; answers of before have none."""
 COUNTED = ("supported", "computed", "own", "revised", "marked", "unchecked")
-_TOLD = ("revised", "marked", "contradicted", "computed", "supported")
+_TOLD = ("revised", "marked", "contradicted", "computed", "supported", "unchecked")
 _MAX_QUOTE, _MAX_QUOTES, _MAX_STATEMENTS, _MOST_SUBJECT = 300, 24, 12_000, 80
 _QUOTES = (_MAX_QUOTE, 60, 24)
 """Characters of a passage, and of its beginning."""
@@ -306,7 +306,8 @@ def rows(
 
     `begin` is where the first part begins; `led` is what is still done to each text, `shown` the
     id that a source is listed under. Passages, which a source has among its quotes, are told by
-    their beginnings where all take more than 12 kB as JSON: no verdict is left out.
+    their beginnings where all take more than 12 kB as JSON: no verdict is left out, but of what
+    nobody judged where that is not enough.
     """
     told, at = list[tuple[Outcome, int, int, Callable[[str], str]]](), begin
     for part in parts:
@@ -318,22 +319,24 @@ def rows(
     for longest in _QUOTES:
         found = [_row(*one, longest) for one in told]
         if sum(map(_size, found)) <= _MAX_STATEMENTS:
-            break
-    return found
+            return found
+    return [row for row in found if row["verdict"] != "unchecked" or row["spans"]]
 
 
 def _row(
     outcome: Outcome, start: int, end: int, shown: Callable[[str], str], longest: int
 ) -> dict[str, Any]:
-    passage, says = outcome.passages[0] if outcome.passages else None, outcome.quote
+    # No passage decides of what was not judged, or of figures that none has.
+    verdict, told = kind_of(outcome), () if kind_of(outcome) == "unchecked" else outcome.passages
+    passage, says = told[0] if told else None, outcome.quote
     return {
         "start": start,
         "end": end,
-        "verdict": kind_of(outcome),
+        "verdict": verdict,
         "source": shown(passage.source) if passage else None,
         "quote": _around(says, passage.text, longest) if passage else None,
         **({"says": says[:_MAX_QUOTE]} if says else {}),
-        "spans": [span[:_MAX_QUOTE] for span in outcome.spans],
+        "spans": [span[:_MAX_QUOTE] for span in outcome.spans or outcome.unproved],
     }
 
 

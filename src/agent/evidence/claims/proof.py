@@ -195,13 +195,31 @@ def _supported(
         figure.text
         for figure in distinct(figures(statement.plain))[:MOST_FIGURES]
         if states(figure, statement.plain)
-        and not (figure in own or stands(figure, known, evidence) or bounds(figure, known))
+        and not (figure in own or bounds(figure, known))
+        and not any(stands(one, known, evidence) for one in _as_headed(figure, statement))
     )
     if unproved:
         return Outcome("unchecked", passages=passages, unproved=unproved)
     if not passages:
         return Outcome("unchecked" if statement.cited else "own")
     return Outcome("supported", passages=passages, cite=cite_of(statement, passages, evidence))
+
+
+def _as_headed(figure: Figure, cell: Statement) -> list[Figure]:
+    """Return a figure; a bare number of a cell in the units, too, that its column or row tells."""
+    number, found = figure.text, [figure]
+    is_bare = figure.kind == "" and figure.scale == 1 and not figure.date and figure.clock is None
+    heads = split_at(f"{cell.head}/{cell.row}", _AROUND_UNITS) if is_bare else []
+    for head in (told for one in heads if 0 < len(told := one.strip()) <= _LONGEST_UNIT):
+        sign, _, scale = head.partition(" ")
+        for text in (f"{number}{head}", f"{number} {head}", f"{sign}{number} {scale}".strip()):
+            read = figures(text)
+            found += [one for one in read if one.text == text and (one.kind or one.scale != 1)]
+    return found
+
+
+_LONGEST_UNIT = 24
+_AROUND_UNITS = "/()（）[]［］,，、:："
 
 
 def span_in(words: str, text: str) -> str:
