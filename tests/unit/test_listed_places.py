@@ -83,6 +83,18 @@ async def test_what_a_cited_way_leads_to_is_named_by_the_answer() -> None:
         assert [place["source"] for place in places if place["mentioned"]] == named
 
 
+async def test_a_stop_with_a_record_for_each_direction_is_named_once() -> None:
+    """A report had one tram stop as its places 10 and 11."""
+    name = "Aleksanterinkatu"
+    two = [place(n, name=name, category="tram stop", source=f"a0-{n}") for n in range(2)]
+    source = Source(
+        id="a0-1", number=1, kind="place", title="", url="", provider="osm", quotes=[]
+    )  # fmt: skip
+    for used, named in (([], ["a0-0"]), ([source], ["a0-1"])):
+        places = await places_as_shown(two, used, f"Take the tram at {name}.", "zh", first=())
+        assert [each["source"] for each in places if each["mentioned"]] == named
+
+
 def test_all_that_is_named_is_listed_also_where_it_is_much() -> None:
     text = ", ".join(f"Sammlung {number}" for number in range(5, 30))
     assert len(listed_places(MANY, text)) == 25

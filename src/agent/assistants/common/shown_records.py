@@ -15,6 +15,7 @@ from agent.evidence.geo import metres_apart
 from agent.evidence.kinds import (
     is_of_no_kind_searched,
     is_of_none,
+    is_stop,
     kinds_searched,
 )
 from agent.evidence.mentions import (
@@ -229,7 +230,9 @@ def _with_mentions(
     named = mentioned(places, text)
     # Of namesakes, two branches of a café, a text names the one that it cites.
     told = {named[id] for id in cited if id in named}
-    named = {id: at for id, at in named.items() if id in cited or at not in told}
+    twice = _records_again(places)
+    named = {id: at for id, at in named.items()
+             if id in cited or not (at in told or id in twice)}  # fmt: skip
     last = len(places) + len(used) + 1
 
     def order(place: Place) -> tuple[bool, int, int, int]:
@@ -244,6 +247,20 @@ def _with_mentions(
     named_first = [p for p in marked if p["mentioned"]]
     others = [p for p in marked if not (p["mentioned"] or _is_unasked(p) or fails_a_demand(p))]
     return [*(named_first if first else in_list_order(named_first, text)), *others]
+
+
+def _records_again(places: Iterable[Place]) -> set[str]:
+    """Return the ids of stops that another record of the same name and kind stands for.
+
+    A tram stop has one for each direction.
+    """
+    first = dict[tuple[str, str | None], str]()
+    return {
+        place["id"]
+        for place in places
+        if not is_stop(place)
+        and first.setdefault((place["name"], place["category"]), place["id"]) != place["id"]
+    }
 
 
 def _with_ruled_out(
