@@ -33,6 +33,13 @@ def test_a_noun_of_german_a_weekday_and_a_name_beside_chinese_are_no_new_names(
     assert bool(outcome.fix) is taken
 
 
+@pytest.mark.parametrize("head", ["**和平菓局(王府井店)**：", "**Ateneum (Helsinki)**: "])
+def test_a_head_that_ends_in_a_sign_stands_before_its_wording_once(head: str) -> None:
+    (one,) = statements(f"- {head}门票65元[^w0-0]。", MARKED)
+    for fix in (f"{head}门票60元 [1]。", "门票60元 [1]。"):
+        assert reworded(one, fix, PALACE, MARKED) == f"{head}门票60元[^w0-0]。"
+
+
 SHOP = evidence(a0_0="鲜肉月饼店 | 小吃 | ★4.5 | ¥45/人")
 
 

@@ -82,6 +82,19 @@ def test_a_meal_has_its_place_in_an_order_and_the_stops_after_it_are_there():
     assert {*names(lunch_beside)} == {MUSEUM["name"], HOTPOT["name"], PARK["name"]}
 
 
+def test_many_places_of_the_other_kinds_leave_room_for_the_one_of_a_kind_that_was_asked_for() -> (
+    None
+):
+    """A dozen museums and cafés with hours took the places that a day is tried with."""
+    many = [
+        place(10 + at, f"店{at}", kind, "周一至周日 09:00-22:00")
+        for at, kind in enumerate(["博物馆", "中餐厅", "咖啡厅"] * 5)
+    ]
+    park = place(2, "东单公园", "儿童乐园", rating=None)
+    order = ["博物馆", "午餐", "儿童乐园", "咖啡"]
+    assert "东单公园" in names(planned(*many, park, order=order, on_foot=True))
+
+
 def test_where_hours_are_left_it_is_no_lack_of_them_that_a_stop_is_missing():
     outing = planned(MUSEUM, PARK, stops=3, back_by="20:00")
     told = outing_section(outing, "en")

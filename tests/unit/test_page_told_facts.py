@@ -59,6 +59,8 @@ ROWS = [
     ("Heping Guoju", ": 4.5 km of lanes, quiet", "4.5 km of lanes, quiet"),
     ("Heping Guoju", ": two shops, 81 m, daily 10:00–21:00, and 118 m①",
      "two shops, 81 m, daily 10:00–21:00, and 118 m①"),
+    ("", "从王府井站到和平菓局再往北①", "从王府井站到和平菓局再往北①"),
+    ("", "Go to Heping Guoju for dinner①", "Go to Heping Guoju for dinner①"),
     ("Heping Guoju", "، شارع قديم، على بعد 81 m، ★4.5①.", "شارع قديم①."),
     ("Heping Guoju", ": улица в духе старого Пекина под универмагом 81 m①.",
      "улица в духе старого Пекина под универмагом 81 m①."),

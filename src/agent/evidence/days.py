@@ -9,7 +9,7 @@ from functools import cache
 from agent.core.patterns import any_word
 from agent.core.strings import has_han
 from agent.evidence.figures import Figure, figures
-from agent.evidence.units import MONTH_LANGUAGES
+from agent.evidence.units import WEEKDAYS
 
 _DAYS_ON = {
     **dict.fromkeys(("今天", "今日", "今晚", "今早", "现在", "today", "tonight", "now"), 0),
@@ -30,25 +30,9 @@ _HAN_NUMBERS = {name: at for at, name in enumerate("一二三四五六日", 1)} 
 
 
 @cache
-def _day_names() -> dict[str, int]:
-    """Return the weekdays' ISO numbers by their names, in the languages whose dates are read.
-
-    It reads files.
-    """
-    from babel import Locale
-
-    names = dict[str, int]()
-    for tag in (*MONTH_LANGUAGES, "ja"):
-        for form in ("format", "stand-alone"):
-            days = Locale.parse(tag).days[form]["wide"]
-            names |= {name.casefold(): at for at, name in sorted(days.items())}
-    return {name: at + 1 for name, at in names.items()}
-
-
-@cache
 def _named_day() -> re.Pattern[str]:
     """Return the pattern of a weekday: of this week or the next, with a number or a name."""
-    names = sorted(_day_names(), key=len, reverse=True)
+    names = sorted(WEEKDAYS, key=len, reverse=True)
     han = [name for name in names if has_han(name)]
     letters = [name for name in names if name not in han]
     words, signs = ("|".join(map(re.escape, each)) for each in (letters, han))
@@ -140,7 +124,7 @@ def weekdays_in(text: str) -> list[tuple[int, int, int]]:
 
 
 def _number_of(named: re.Match[str]) -> int:
-    return _HAN_NUMBERS[named[2]] if named[2] else _day_names()[(named[4] or named[5]).casefold()]
+    return _HAN_NUMBERS[named[2]] if named[2] else WEEKDAYS[(named[4] or named[5]).casefold()]
 
 
 def _weekday(now: date, number: int, *, later: bool) -> date:

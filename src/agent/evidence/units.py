@@ -59,7 +59,12 @@ SCALES: dict[str, Decimal] = {
 PREFIXES: dict[str, str] = {
     word: kind for kind, words in _TABLES["prefixes"].items() for word in _words(words)
 }
-MONTH_LANGUAGES = tuple(_TABLES["months"])
+WEEKDAYS = {
+    name.casefold(): number
+    for names in _TABLES["weekdays"].values()
+    for number, name in enumerate(names.split(), 1)
+}
+"""ISO numbers by the names in the languages whose dates are read."""
 MONTHS = tuple(_TABLES["months"].pop("en").split())
 FOREIGN_MONTHS = {
     name: number

@@ -356,7 +356,15 @@ def _with_card_lines(text: str, cards: PlaceCards) -> str:
         # The other lines keep their numbers.
         lines[begin:end] = [None] * (end - begin)
         lines[begin] = "\n".join([first, *(f"{inset}{line}" for line in told[1:])])
-    lines = cards.in_order(lines, marked, lambda first, _: slice(*(marked[first].map or (0, 0))))
+
+    def rows(first: int, _: int) -> slice:
+        """The blank line behind a list is no item's."""
+        begin, end = marked[first].map or (0, 0)
+        while end > begin and lines[end - 1] == "":
+            end -= 1
+        return slice(begin, end)
+
+    lines = cards.in_order(lines, marked, rows)
     return "\n".join(line for line in lines if line is not None)
 
 

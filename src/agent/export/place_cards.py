@@ -6,6 +6,7 @@ The page does the same (`map/told_facts.js`); a test holds both to the same rows
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeVar
 
 from markdown_it.token import Token
@@ -93,20 +94,26 @@ def _says(words: str) -> bool:
     return is_time or any(sign.isalpha() for sign in words)
 
 
-def name_in(text: str, place: Place) -> Span | None:
-    """Return where a bullet names its place at the front: after a time, or next to nothing."""
-    found = list[Span]()
-    for name in (*_local_names(place), place.get("name_en")):
+def name_in(text: str, place: Place, head: str = "") -> Span | None:
+    """Return where a bullet names its place at the front: after a time, or a label ("lunch:").
+
+    `head` is what it prints bold: of a name some words may do. In "from the station to Harald" the
+    name is of the sentence.
+    """
+    found, part = list[Span](), " " in head.strip() and is_name(head, place)
+    for name in (*_names(place), head if part else ""):
         at = text.find(name) if name else -1
-        is_timed = at <= _MOST_TIME and not any(sign.isalpha() for sign in text[: max(at, 0)])
-        if name and at >= 0 and (at <= _MOST_BEFORE or is_timed):
+        before = text[: max(at, 0)].rstrip()
+        is_label = at <= _MOST_BEFORE and before.endswith((":", "："))
+        is_timed = at <= _MOST_TIME and not any(sign.isalpha() for sign in before)
+        if name and at >= 0 and (is_label or is_timed):
             found.append((at, at + len(name)))
     return min(found, key=lambda span: span[0], default=None)
 
 
-def _local_names(place: Place) -> Iterator[str]:
-    """Yield what a place is called in Chinese, or on the spot: without its branch, too."""
-    for name in filter(None, (place["name"], place.get("name_hant"))):
+def _names(place: Place) -> Iterator[str]:
+    """Yield what a place is called: without its branch, too."""
+    for name in filter(None, (place["name"], place.get("name_hant"), place.get("name_en"))):
         yield from (name, without_branch(name))
 
 
@@ -147,9 +154,9 @@ def _plain(hours: str) -> str:
 
 def is_name(words: str, place: Place) -> bool:
     """Tell whether words are a place's name and nothing else."""
-    local, rest = [*_local_names(place)], words
-    names = (*local, place.get("name_en", ""), place.get("name_pinyin", ""))
-    for name in local:
+    called, rest = [*_names(place)], words
+    names = (*called, place.get("name_pinyin", ""))
+    for name in called:
         rest = rest.replace(name, "", 1)
     rest = re.sub(r"[(（][^)）]*[)）]", "", rest)
     known = set(_LETTERS.findall(" ".join(names).lower()))
@@ -269,8 +276,9 @@ class PlaceCards:
         """
         text = "".join(child.content for child in children)
         cites = [child.content for child in children if child.content.isdigit()]
+        head = _head_of(children)
         named = [(cited, place, span) for cited, place in self._places
-                 if (span := name_in(text, place))]  # fmt: skip
+                 if (span := name_in(text, place, head))]  # fmt: skip
         named.sort(key=lambda told: [*cites, str(told[0])].index(str(told[0])))
         for cited, place, (_, end) in named:
             # A bullet that says why a place is not in a planned day stays one.
@@ -332,9 +340,15 @@ def _lists(tokens: Sequence[Token]) -> Iterator[list[tuple[int, int, int]]]:
             yield lists.pop()
 
 
+def _head_of(children: Sequence[Token]) -> str:
+    """Return what a bullet prints bold first."""
+    bold = (b.content for a, b in pairwise(children) if a.type == "strong_open")
+    return next(bold, "")[:PIECE]
+
+
 def _name_of(children: Sequence[Token], text: str, place: Place) -> Span | None:
     """Return where the name at the front of a bullet stands, whole where it is printed bold."""
-    span, at = name_in(text, place), 0
+    span, at = name_in(text, place, _head_of(children)), 0
     for before, child in zip([None, *children], children, strict=False):
         if before and before.type == "strong_open":
             is_head = span and at <= span[0] and is_name(child.content[:PIECE], place)

@@ -1,7 +1,6 @@
 """Judge web and map results together and ask for what is missing."""
 
 import logging
-from collections.abc import Sequence
 
 from langgraph.runtime import Runtime
 
@@ -89,7 +88,7 @@ async def reflection(
         knowledge_gap=verdict.knowledge_gap,
         follow_up_queries=follow_ups,
         next_questions=_next_questions(verdict, turn, follow_ups),
-        chosen_stops=_chosen_stops(verdict, follow_ups),
+        chosen_stops=_chosen_stops(verdict),
         search_query=[query["query"] for query in follow_ups],
         queries=[PlannedQuery(**q, round=finished + 1) for q in follow_ups],
         usage=spent(found, meter),
@@ -218,9 +217,12 @@ def _material(state: OverallState, configuration: Configuration) -> dict[str, st
     }
 
 
-def _chosen_stops(verdict: Reflection, follow_ups: Sequence[Query]) -> list[str]:
-    """Return the ids that were chosen for a day; none while something better is looked for."""
-    if follow_ups or not isinstance(verdict, ReflectionOnDay):
+def _chosen_stops(verdict: Reflection) -> list[str]:
+    """Return the ids that were chosen for a day.
+
+    They hold while something better is looked for: after the last round nobody is asked again.
+    """
+    if not isinstance(verdict, ReflectionOnDay):
         return []
     return [name.strip("[^] ") for name in verdict.stops]
 

@@ -92,4 +92,5 @@ def _with_head(text: str, wording: str) -> str:
         return wording
     said = without_marks(head[0])
     ends = (at for at in range(len(wording) + 1) if without_marks(wording[:at]) == said)
-    return head[0] + wording[next(ends, 0) :].lstrip("*:： ")
+    # A head's last sign, as of "**Ateneum (Helsinki)**:", is no word.
+    return head[0] + wording[next(ends, 0) :].lstrip(")）]】?？!！*:： ")

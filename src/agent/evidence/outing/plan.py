@@ -182,6 +182,7 @@ class _Planner:
         visits = [(place, visit) for place in close if (visit := self._visit(place))]
         visits.sort(key=lambda pair: -pair[1].worth)
         visits = self._of_chosen(visits)
+        first = self._first_of_turns(visits, turns)
         self.places: list[Place] = []
         self._visits: list[Visit] = []
         kinds = Counter[tuple[object, ...]]()
@@ -189,7 +190,9 @@ class _Planner:
             kind = turns[place["id"]] if self._order else 0, self._is_meal(place), visit.is_break
             kinds[kind] += 1
             is_more = any(kind) and kinds[kind] > max(_MOST_OF_A_KIND, kind[0].bit_count())
-            if len(self.places) == MOST_VISITS or (is_more and place["id"] not in aim.wanted):
+            room = MOST_VISITS - len(first - {place["id"]})
+            first.discard(place["id"])
+            if len(self.places) >= room or (is_more and place["id"] not in aim.wanted):
                 self._leave_out(place, "time")
             else:
                 self.places.append(place)
@@ -209,6 +212,20 @@ class _Planner:
             return visits
         kept = {*chosen, *said}
         return [pair for pair in visits if pair[0]["id"] in kept or self._is_meal(pair[0])]
+
+    def _first_of_turns(
+        self, visits: list[tuple[Place, Visit]], turns: Mapping[str, int]
+    ) -> set[str]:
+        """Return the ids of the best visit for each word of the order.
+
+        They have room: a dozen cafés would leave none for the one playground of unknown hours.
+        """
+        held, first = 0, set[str]()
+        for place, _ in visits if self._order else ():
+            if turns[place["id"]] & ~held:
+                held |= turns[place["id"]]
+                first.add(place["id"])
+        return first
 
     def _turns_of(self, places: Sequence[Place]) -> tuple[list[int], list[str], list[str]]:
         """Return which turns each place may take: of the order, else of the plan before.

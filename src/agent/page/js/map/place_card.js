@@ -117,7 +117,7 @@ export function citesIn(bullet) {
  */
 function nameOf(box, words, place) {
   const head = box.querySelector("strong")?.textContent ?? "";
-  const [span, at] = [nameIn(words, place), words.indexOf(head)];
+  const [span, at] = [nameIn(words, place, head), words.indexOf(head)];
   const isHead = span && head && at <= span[0] && isName(head, place);
   return isHead ? /** @type {[number, number]} */ ([at, at + head.length]) : span;
 }

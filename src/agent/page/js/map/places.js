@@ -124,13 +124,14 @@ export class PlacesView {
     /** @type {NodeListOf<HTMLElement>} */
     const nodes = this.#body.querySelectorAll("li:not([data-place-id])");
     for (const node of nodes) {
-      const cites = citesIn(node), named = places.filter((place) => nameIn(node.textContent, place));
+      const cites = citesIn(node), head = node.querySelector("strong")?.textContent ?? "";
+      const named = places.filter((place) => nameIn(node.textContent, place, head));
       /** @param {Place} place */
       const turn = (place) => (cites.indexOf(recordOf(place, sources) ?? 0) + 1) || Infinity;
       const place = named.toSorted((a, b) => turn(a) - turn(b)).find((each) => {
         const why = left.get(each.id);
         return !found.has(each) && !(why && node.textContent.includes(why))
-          && (turn(each) < Infinity || isNamedAlone(node, named));
+          && (turn(each) < Infinity || isNamedAlone(node, named, head));
       });
       if (place) found.set(place, node);
     }
@@ -168,9 +169,12 @@ function recordOf(place, sources) {
   return at < 0 ? undefined : sources[at].number ?? at + 1;
 }
 
-/** Tells whether words name one place and go on. @param {Element} bullet @param {Place[]} named */
-function isNamedAlone({ textContent: words }, [place, ...others]) {
-  return !others.length && !/[\p{L}\d]/u.test(words[nameIn(words, place)?.[1] ?? 0] ?? "");
+/**
+ * Tells whether words name one place and go on.
+ * @param {Element} bullet @param {Place[]} named @param {string} head
+ */
+function isNamedAlone({ textContent: words }, [place, ...others], head) {
+  return !others.length && !/[\p{L}\d]/u.test(words[nameIn(words, place, head)?.[1] ?? 0] ?? "");
 }
 
 /**

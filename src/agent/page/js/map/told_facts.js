@@ -90,13 +90,18 @@ function isTold(clause, place) {
 const plain = (hours) => hours.replace(/[–~]/gu, "-").replaceAll(" ", "");
 
 /**
- * Returns where a bullet names its place at the front: after a time, or next to nothing; null elsewhere.
- * @param {string} text @param {Place} place @returns {[number, number]|null}
+ * Returns where a bullet names its place at the front: after a time or a label; null elsewhere. In "from the
+ * station to Harald" the name is of the sentence.
+ * @param {string} text @param {Place} place
+ * @param {string} [head] what it prints bold: of a name some words do
+ * @returns {[number, number]|null}
  */
-export function nameIn(text, place) {
-  const found = [...localNames(place), place.name_en].flatMap((each) => {
-    const at = each ? text.indexOf(each) : -1;
-    const isFront = at <= MOST_BEFORE || (at <= MOST_TIME && !/\p{L}/u.test(text.slice(0, at)));
+export function nameIn(text, place, head = "") {
+  const part = head.trim().includes(" ") && isName(head, place) ? head : "";
+  const found = [...namesOf(place), part].flatMap((each) => {
+    const at = each ? text.indexOf(each) : -1, before = text.slice(0, Math.max(at, 0)).trimEnd();
+    const isLabel = at <= MOST_BEFORE && /[:：]$/u.test(before);
+    const isFront = isLabel || (at <= MOST_TIME && !/\p{L}/u.test(before));
     /** @type {[number, number][]} */
     const spans = each && at >= 0 && isFront ? [[at, at + each.length]] : [];
     return spans;
@@ -106,15 +111,15 @@ export function nameIn(text, place) {
 
 /** Tells whether words are a place's name and nothing else. @param {string} words @param {Place} place */
 export function isName(words, place) {
-  const local = localNames(place), { name_en: english = "", name_pinyin: sound = "" } = place;
-  const known = new Set(`${local.join(" ")} ${english} ${sound}`.toLowerCase().match(/[\p{L}\d]+/gu) ?? []);
-  const rest = local.reduce((left, name) => left.replace(name, ""), words).replace(/[(（][^)）]*[)）]/gu, "");
+  const called = namesOf(place), all = [...called, place.name_pinyin ?? ""].join(" ").toLowerCase();
+  const known = new Set(all.match(/[\p{L}\d]+/gu) ?? []);
+  const rest = called.reduce((left, name) => left.replace(name, ""), words).replace(/[(（][^)）]*[)）]/gu, "");
   const left = rest.toLowerCase().match(/[\p{L}\d]+/gu) ?? [];
   return words.trim() !== "" && left.every((word) => known.has(word));
 }
 
-/** Returns how a place is called in Chinese, or on the spot; without its branch, too. @param {Place} place */
-function localNames({ name, name_hant: traditional }) {
-  return [name, traditional].filter((each) => each != null)
-    .flatMap((each) => [each, each.replace(/[(（].*/u, "")]);
+/** Returns how a place is called; without its branch, too. @param {Place} place */
+function namesOf({ name, name_hant: traditional, name_en: english }) {
+  return [name, traditional, english].flatMap((each) =>
+    (each ? [each, each.replace(/[(（].*/u, "").trimEnd()] : []));
 }
