@@ -97,6 +97,16 @@ def asks_walks(text: str) -> bool:
     return "walking" in _said(plain).values() and has_any(plain.casefold(), _HOW_FAR)
 
 
+def has_location_intent(text: str) -> bool:
+    """Return whether a place or a spatial relation is named.
+
+    Nothing here calls it: it is in the design of this deployment, and callers of that find it.
+    """
+    plain = _plain(text)
+    named = LNGLAT.search(plain) or _is_near(plain) or _names_a_way(plain)
+    return bool(named or _known_place(plain) or place_after_preposition(plain))
+
+
 def names_known_place(text: str) -> bool:
     """Return whether a question is about a place that maps know, coordinates, or what is near.
 
