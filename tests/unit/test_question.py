@@ -430,7 +430,7 @@ def test_without_a_model_a_day_is_planned_only_where_the_setting_says_so() -> No
 
 def test_a_day_that_a_model_read_marks_its_forecast_in_any_language() -> None:
     asked_on = datetime(2026, 11, 26, 9, tzinfo=UTC).timestamp()
-    question: Any = {**turn("Regnet es am Samstag in Hangzhou?"), "started_at": asked_on}
+    question: Any = {**turn("Sataako lauantaina Hangzhoussa?"), "started_at": asked_on}
     weather: Any = [{"city": "杭州", "days": []}]
     assert days_forecast(question, weather) == []
     assert days_forecast({**question, "day": "2026-11-28"}, weather) == ["2026-11-28"]
