@@ -52,7 +52,7 @@ async def test_runs_of_processes_that_are_gone_are_told(database: SecretStr) -> 
     state, detail, suggestion = (await found(Settings(database_url=database)))["cluster: runs"]
     await living.aclose()
     assert state == "missing"
-    assert detail == "2 open, by 1 processes; 1 of processes that are gone, for 10 minutes"
+    assert detail == "2 open, by 1 process; 1 of processes that are gone, for 10 minutes"
     assert suggestion
 
 
