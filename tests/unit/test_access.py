@@ -12,7 +12,7 @@ from agent.server.auth.api_keys import (
     needs_no_key,
     read_access,
 )
-from agent.server.auth.hosts import Host, parse_host
+from agent.server.auth.hosts import Host, parse_host, parse_origin
 from agent.settings import AccessSettings
 from tests.support.rows import by_examples
 
@@ -160,6 +160,15 @@ def test_an_origin_that_is_none_is_refused_at_once(text: str) -> None:
 @by_examples
 def test_the_page_can_be_loaded_before_signing_in_and_nothing_else(path: str, free: bool) -> None:
     assert needs_no_key(path) == free
+
+
+@pytest.mark.parametrize(
+    "text", ["http://\u212aarl.example", "\u212ax://a.example", "null", "://a"]
+)
+def test_an_origin_of_other_letters_is_none_though_they_become_ours_in_lower_case(
+    text: str,
+) -> None:
+    assert parse_origin(text) is None
 
 
 def test_a_host_is_written_as_it_is_read() -> None:

@@ -36,7 +36,9 @@ def test_a_name_has_a_provider_and_an_id(name: str, parts: ModelName) -> None:
     assert parse(name) == parts
 
 
-@pytest.mark.parametrize("name", ["anthropic:x", "", "openai:", "a b", "../../x", "x" * 500])
+@pytest.mark.parametrize(
+    "name", ["anthropic:x", "", "openai:", "a b", "../../x", "x" * 500, "openai:é1"]
+)
 def test_an_impossible_name_is_an_error_that_names_the_field(name: str) -> None:
     with pytest.raises(ConfigurationError, match=r"^answer_model (names|is) ") as caught:
         parse(name, "answer_model")

@@ -108,7 +108,8 @@ def parse(name: str, field: str = "model") -> ModelName:
     if provider == "google":
         rest = rest.removeprefix("models/")
     letters = "".join(split_at(rest, _SIGNS_IN_ID))
-    if not (letters.isalnum() and rest[0].isalnum() and len(rest) <= _LONGEST_ID):
+    is_begun = rest[:1].isascii() and rest[:1].isalnum()
+    if not (letters.isalnum() and is_begun and len(rest) <= _LONGEST_ID):
         raise ConfigurationError(field, f"is no model's name: {_show(name)}")
     return ModelName(provider, rest)
 

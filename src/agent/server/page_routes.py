@@ -33,7 +33,7 @@ from agent.core.concurrency import SlidingWindow
 from agent.core.errors import ConfigurationError
 from agent.core.outside import parse_json
 from agent.core.redaction import scrub
-from agent.core.strings import one_line
+from agent.core.strings import one_line, split_at
 from agent.export.outing import qr_svg
 from agent.sample.server import sample_notice
 from agent.server.auth.api_keys import access, identify
@@ -145,7 +145,7 @@ class PageFiles:
         found = {
             path.relative_to(self._folder).as_posix(): path
             for path in paths
-            if path.suffix in TYPES and path.name[0].isalnum() and path.is_file()
+            if path.suffix in TYPES and _is_plain(path.name) and path.is_file()
         }
         status = {name: path.stat() for name, path in found.items()}
         version = tuple((name, each.st_mtime_ns, each.st_size) for name, each in status.items())
@@ -231,6 +231,12 @@ def texts_module() -> bytes:
 def _page_file(body: bytes, media_type: str) -> PageFile:
     etag = f'W/"{sha256(body).hexdigest()[:24]}"'
     return PageFile(body, gzip.compress(body, mtime=0), etag, media_type)
+
+
+def _is_plain(name: str) -> bool:
+    """Return whether a file's name is letters, digits and . _ -, which it does not begin with."""
+    letters = "".join(split_at(name, "._-"))
+    return name[0].isalnum() and name.isascii() and letters.isalnum()
 
 
 def _knows(if_none_match: str, etag: str) -> bool:

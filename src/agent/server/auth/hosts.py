@@ -75,10 +75,11 @@ def parse_origin(text: str) -> Origin | None:
     """
     if text == _OF_FILES:
         return Origin("file", Host(""))
-    scheme, _, rest = text.lower().partition("://")
+    scheme, _, rest = text.partition("://")
     host, letters = parse_host(rest), "".join(split_at(scheme, "+-."))
     if not host or not (scheme[:1].isalpha() and letters.isascii() and letters.isalnum()):
         return None
+    scheme = scheme.lower()
     port = None if host.port == _PORTS.get(scheme) else host.port
     return Origin(scheme, Host(host.name, port))
 
