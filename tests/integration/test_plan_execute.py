@@ -323,16 +323,14 @@ async def test_only_the_collections_that_were_asked_for_are_read(lab: PlanLab) -
 
 
 async def test_the_best_web_pages_of_a_task_are_read_whole_and_kept_outside_the_state(
-    lab: PlanLab,
+    lab: PlanLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     llm = plays(lab)
     await lab.ask(thread="unread", max_task_pages=0)
-    site, known = lab.world.site, lab.world.site.known
-    site.known = {u: replace(p, text=f"{p.text}\n\n仅见于正文 {u}。") for u, p in known.items()}
-    try:
-        state = await lab.ask(max_task_pages=1)
-    finally:
-        site.known = known
+    site = lab.world.site
+    longer = {u: replace(p, text=f"{p.text}\n\n仅见于正文 {u}。") for u, p in site.known.items()}
+    monkeypatch.setattr(site, "known", longer)
+    state = await lab.ask(max_task_pages=1)
     unread, read = (turn.user for turn in llm.asked("dossier"))
     assert (unread.count("仅见于正文"), read.count("仅见于正文")) == (0, len(TASKS))
     cited = {source["kind"] for source in told(state)["sources"]}
@@ -538,23 +536,21 @@ async def test_papers_that_words_alone_cannot_judge_are_kept_in_part(lab: PlanLa
 
 
 async def test_the_date_that_a_page_tells_stands_with_it_wherever_it_is_shown(
-    lab: PlanLab,
+    lab: PlanLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     llm = plays(lab)
     await lab.ask(thread="undated", max_task_pages=0)
-    site, bodies = lab.world.site, lab.world.site.bodies
+    site = lab.world.site
     dated = "<meta property='article:published_time' content='2026-09-14'><p>{}</p>"
-    site.bodies = bodies | {
+    pages = {
         urlsplit(page.url).path: (
             "text/html",
             dated.format(page.text + "仅见于正文。" * 9).encode(),
         )
         for page in site.known.values()
     }
-    try:
-        state = await lab.ask(max_task_pages=1)
-    finally:
-        site.bodies = bodies
+    monkeypatch.setattr(site, "bodies", site.bodies | pages)
+    state = await lab.ask(max_task_pages=1)
     rows = lines(llm.asked("dossier")[-1].user, "tasks")
     dates = ["2026-09-14" in row.partition(") ")[0] for row in rows if "仅见于正文" in row]
     assert dates == [True] * len(TASKS)

@@ -181,8 +181,8 @@ def _is_near(plain: str) -> bool:
 
 
 def _names_a_way(plain: str) -> bool:
-    said = _said(plain.replace(_NO_ROUTE, ""))
-    is_asked = has_any(plain.replace(_NO_ROUTE, ""), _ASKS_WAY)
+    plain = plain.replace(_NO_ROUTE, "")
+    said, is_asked = _said(plain), has_any(plain, _ASKS_WAY)
     modes = (word for word, about in said.items() if about in MODES.values())
     return is_asked or "way" in said.values() or any(word not in _NO_WAYS for word in modes)
 

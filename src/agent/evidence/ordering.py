@@ -8,7 +8,7 @@ from agent.evidence.constraints import check, is_beside
 from agent.evidence.demand_words import unknown_to_all, unknown_where_asked
 from agent.evidence.kinds import KINDS, OF_NO_KIND, DemandOutcome, has_words, is_named
 from agent.evidence.records import city_text, city_told, place_lines
-from agent.evidence.types import Constraints, Place, SortKey
+from agent.evidence.types import Constraints, Place, PlaceVerdict, SortKey
 from agent.texts import Language, say
 
 _GROUPS = get_args(DemandOutcome)
@@ -75,12 +75,8 @@ def judged(places: Sequence[Place], constraints: Constraints, language: Language
     def order(place: Place) -> tuple[int, bool, tuple[bool, float], float]:
         # Of a holiday only ordinary hours are known: those that fit go before none at all. Some
         # vegetarian dishes are less than a vegetarian kitchen.
-        met = (
-            sum(
-                each["verdict"] == "satisfied" or "ordinarily" in each for each in place["verdicts"]
-            )
-            - sum("partly" in each for each in place["verdicts"]) / 2
-        )
+        verdicts = place["verdicts"]
+        met = sum(map(_is_met, verdicts)) - sum("partly" in each for each in verdicts) / 2
         beside, own = is_beside(place, constraints), rank_in_order(place, order_wished)
         return max(_rank(place), beside), beside, own, -met
 
@@ -118,10 +114,11 @@ def grouped_lines(places: Sequence[Place], language: Language, order: SortKey | 
     city = _shared_city(places)
     for place in places:
         is_told = bool(place.get("verdicts")) and (_has_kind(place) or not by_kind)
-        name = _GROUPS[_rank(_without_verdicts(place, unsettled))] if is_told else "beside"
-        if name == "satisfied" and _without_verdicts(place, unsettled) != place:
+        settled = _without_verdicts(place, unsettled)
+        name = _GROUPS[_rank(settled)] if is_told else "beside"
+        if name == "satisfied" and settled != place:
             name = "not_ruled_out"
-        elif name == "unknown" and _fits_ordinarily(_without_verdicts(place, unsettled)):
+        elif name == "unknown" and all(map(_is_met, settled.get("verdicts", []))):
             name = "ordinarily"
         groups.setdefault(name, []).append(place)
     bare = {place["id"]: _bare(place, of_all, city) for place in places}
@@ -172,9 +169,9 @@ def _is_partly(place: Place) -> bool:
     return any("partly" in each for each in place.get("verdicts", []))
 
 
-def _fits_ordinarily(place: Place) -> bool:
-    verdicts = place.get("verdicts", [])
-    return all(each["verdict"] == "satisfied" or "ordinarily" in each for each in verdicts)
+def _is_met(verdict: PlaceVerdict) -> bool:
+    """Return whether a demand is met, on a holiday by ordinary hours."""
+    return verdict["verdict"] == "satisfied" or "ordinarily" in verdict
 
 
 def _without_verdicts(place: Place, texts: Sequence[str]) -> Place:

@@ -159,16 +159,12 @@ def place_facts(place: Place, language: Language, *, is_nearest: bool = False) -
         _detour_text(place, language),
         f"★{place['rating']:g}" if place["rating"] is not None else None,
         cost_text(place, language),
-        hours := hours_text(place, language),
+        hours_text(place, language),
         city_text(city_told(place), language),
         in_script(place["address"] or "", language),
+        *verdict_marks(filter(is_news, place.get("verdicts", [])), language),
     )
-    marks = verdict_marks(filter(is_news, place.get("verdicts", [])), language)
-    if hours:
-        # They stand in the line already.
-        again = say("punctuation.brackets", language, text=hours)
-        marks = [mark.replace(again, "") for mark in marks]
-    return " | ".join(fact for fact in (*facts, *marks) if fact)
+    return " | ".join(fact for fact in facts if fact)
 
 
 def place_quote(place: Place, language: Language) -> str:

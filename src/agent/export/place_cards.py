@@ -163,6 +163,9 @@ def is_name(words: str, place: Place) -> bool:
     return bool(words.strip()) and known.issuperset(_LETTERS.findall(rest.lower()))
 
 
+_SIGNS = {"satisfied": "✓ ", "violated": "✗ ", "unknown": ""}
+
+
 @dataclass(frozen=True)
 class Card:
     """Hold the lines of a place's card, in its reader's language."""
@@ -180,11 +183,14 @@ class Card:
     """What of the wishes it meets."""
     ticks: tuple[tuple[str, str], ...]
     """The same as verdict and wish, for where a sign is drawn."""
-    signed: tuple[str, ...]
-    """The same with signs of letters; what is not known says so itself."""
     address: str
     photo: str = ""
     """Its address, where one may be shown."""
+
+    @property
+    def signed(self) -> list[str]:
+        """Return the ticks with signs of letters; what is not known says so itself."""
+        return [f"{_SIGNS[verdict]}{text}" for verdict, text in self.ticks]
 
 
 def card_of(
@@ -208,13 +214,11 @@ def card_of(
         facts=tuple(filter(None, facts)),
         demands=tuple(verdict_texts(place, language)),
         ticks=tuple((told["verdict"], told["text"]) for told in verdicts_told(place)),
-        signed=tuple(f"{_SIGNS[told['verdict']]}{told['text']}" for told in verdicts_told(place)),
         address=place["address"] or "",
         photo=photo if photo.startswith(tuple(f"https://{host}/" for host in photo_hosts)) else "",
     )
 
 
-_SIGNS = {"satisfied": "✓ ", "violated": "✗ ", "unknown": ""}
 CARD = "place_card"
 """The kind of a token, and of a node, whose `meta` has a card by this name."""
 

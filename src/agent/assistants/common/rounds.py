@@ -218,11 +218,7 @@ class _Rounds:
         revision = await revising.asked_for()
         if not (revision.edits or revision.inserts):
             return None
-        self.draft.allow(revising.citable)
-        revised = await compute(
-            lambda: applied(claims.text, revising.places, revision, self._clean),
-            otherwise=lambda: None,
-        )
+        revised = await self._applied(revising, revision)
         bare = {edit.id for edit in revision.edits if not edit.text}
         claims.left_out = left_out_for_want(claims.statements, claims.outcomes, bare)
         self.draft.revision = {
@@ -255,11 +251,13 @@ class _Rounds:
         )
         revising = _Revising(self, claims, evidence, faults, claims.statements)
         revision = await revising.edits_of(ones)
-        if not revision.edits:
-            return None
-        draft.allow(revising.citable)
+        return await self._applied(revising, revision) if revision.edits else None
+
+    async def _applied(self, revising: "_Revising", revision: Revision) -> Revised | None:
+        """Return the text with the edits, which may cite what their writer was shown."""
+        self.draft.allow(revising.citable)
         return await compute(
-            lambda: applied(claims.text, claims.statements, revision, self._clean),
+            lambda: applied(revising.claims.text, revising.places, revision, self._clean),
             otherwise=lambda: None,
         )
 

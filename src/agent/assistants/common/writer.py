@@ -121,7 +121,9 @@ async def write_message(
     draft.emit(event("answering", draft.node))
     # A run that goes on in another process begins here.
     await prepare_language(draft.language)
-    await asyncio.to_thread(lambda: draft.number_form)
+    if parts.is_report:
+        # Those have sections of numbers.
+        await asyncio.to_thread(lambda: draft.number_form)
     try:
         write = _revised_first if parts.is_report and draft.is_judged_beside else _streamed
         streamed, checked = await write(draft, parts)
