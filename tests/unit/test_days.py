@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.evidence.days import date_beside, days_named, weekdays_in
+from agent.evidence.days import date_beside, day_meant, days_named, weekdays_in
 from agent.evidence.figures import figures
 
 
@@ -27,6 +27,27 @@ def test_days_of_a_question_in_words_and_figures_of_any_form(
 ) -> None:
     """30 November 2026 is a Monday."""
     assert days_named(question, "2026-11-30") == days
+
+
+@pytest.mark.parametrize(
+    ("question", "read", "meant"),
+    [
+        ("what about Saturday?", "2026-12-07", "2026-12-05"),
+        ("那周六呢", "2025-12-06", "2026-12-05"),
+        ("12 December instead", "2026-12-13", "2026-12-12"),
+        ("this weekend", "2026-12-07", "2026-12-05"),
+        ("this weekend", "2026-12-06", "2026-12-06"),
+        ("from Friday to Sunday, our second day", "2026-12-05", "2026-12-05"),
+        ("the Saturday after next", "2026-12-19", "2026-12-19"),
+        ("I am here now. A day for Christmas Eve?", "2026-12-24", "2026-12-24"),
+        ("a day in Turku", "2026-12-02", "2026-12-02"),
+        ("what about Saturday?", "", ""),
+    ],
+)
+def test_the_day_that_a_model_read_is_held_against_the_days_that_are_named(
+    question: str, read: str, meant: str
+) -> None:
+    assert day_meant(read, question, "2026-11-30") == meant
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,20 @@ def days_named(question: str, today: str) -> list[str]:
     return sorted({day.isoformat() for day in days})
 
 
+def day_meant(read: str, question: str, today: str) -> str:
+    """Return the ISO date that a model read, held against the days that its question names.
+
+    One outside of them is misread, and the first of them is meant: but for a further Saturday, as
+    the one after next, and but for today, of which much may be said besides.
+    """
+    named = [day for day in days_named(question, today) if day > today[:10]]
+    if not (read and named) or named[0] <= read <= named[-1]:
+        return read
+    weekdays = {date.fromisoformat(day).isoweekday() for day in named}
+    is_later = read > named[-1] and date.fromisoformat(read).isoweekday() in weekdays
+    return read if is_later else named[0]
+
+
 def date_beside(text: str, begin: int, end: int, dates: Sequence[Figure]) -> Figure | None:
     """Return the date that stands behind or before a weekday in a text."""
     near = [f for f in dates if 0 <= f.start - end <= _APART]

@@ -26,6 +26,7 @@ from agent.assistants.common.previous import listed_last
 from agent.assistants.common.turn import in_language
 from agent.configuration import Configuration
 from agent.evidence.constraints import valid_constraints
+from agent.evidence.days import day_meant
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.hours import minutes_of
 from agent.evidence.intent import extract_place, needs_origin, needs_place
@@ -104,6 +105,9 @@ def asked(
     person: Person = NOBODY,
 ) -> Asked:
     """Return what a model read of a question, checked and bounded; `material` is what it read."""
+    today = turn.get("today", "")
+    day = day_meant(valid_day(written.day), turn["question"], today)
+    written = written.model_copy(update={"day": day})
     tag, stated = written.language, written.constraints
     plans = [each for each in written.query if is_visible(each.query)][: turn["count"]]
     # A statute's words share none with a tenant's: one is dropped only where all are strange.
@@ -125,7 +129,7 @@ def asked(
     may_skip = bool(previous["sources"] or reply) or _needs_none(written, turn, previous)
     if not (replans or queries) and (written.query or not may_skip or outing is not None):
         queries = [question_as_query(turn, configuration)]
-    queries = [_on_day(query, valid_day(written.day) or turn.get("today", "")) for query in queries]
+    queries = [_on_day(query, day or today) for query in queries]
     demands = valid_constraints(stated.model_dump()) if stated else Constraints()
     demands = _of_all(demands, queries)
     demands = _with_earlier(demands, outing, queries, previous)
@@ -141,7 +145,7 @@ def asked(
         queries=queries,
         language=tag if TAG.fullmatch(tag) and is_meant else "",
         demands=demands,
-        day=valid_day(written.day),
+        day=day,
         outing=outing,
         replans=replans,
         needs=needs,
@@ -264,17 +268,17 @@ def _outing(
     shown = _shown(previous, changes, stops=number, is_timed=is_timed) if again else []
     replans = mixed or shown
     base = previous.get("outing") if not set(planned).isdisjoint(replans) else None
-    return valid_wish(stated, valid_day(written.day), base, previous["places"]), replans
+    return valid_wish(stated, written.day or "", base, previous["places"]), replans
 
 
 def _is_another_day(written: SearchQueryList, previous: Previous) -> bool:
     """Return whether all that was read is a day, after a planned one: "what about Sunday"."""
-    return bool(written.needs_search and valid_day(written.day) and _stops(previous))
+    return bool(written.needs_search and written.day and _stops(previous))
 
 
 def _is_timed(stated: Mapping[str, Any], written: SearchQueryList) -> bool:
     """Return whether a day or hours are all that is said: "start at 11", after cafés, too."""
-    times = valid_day(written.day), stated.get("begins"), stated.get("back_by")
+    times = written.day, stated.get("begins"), stated.get("back_by")
     return any(times) and not any(stated.get(name) for name in ("order", "stops", "meals"))
 
 
@@ -284,7 +288,7 @@ def _is_moved(written: SearchQueryList, queries: Sequence[Query], previous: Prev
     A day elsewhere, with an order or a number of stops of its own is a new one.
     """
     outing, planned = written.outing, {*_stops(previous)}
-    if not (planned and valid_day(written.day)) or (outing and (outing.stops or outing.order)):
+    if not (planned and written.day) or (outing and (outing.stops or outing.order)):
         return False
     home = {place["city"] or "" for place in previous["places"] if place["id"] in planned}
     cities = {city for query in queries if (task := query["map"]) and (city := task.get("city"))}
