@@ -73,23 +73,29 @@ async def test_what_a_model_said_in_circles_stands_once_with_excerpts_below(lab:
 
 
 @pytest.mark.parametrize(
-    ("question", "reply"),
+    ("question", "reply", "ruling"),
     [
-        ("谢谢！", "不客气，祝您玩得开心。"),
-        ("17% of 2,340 yuan in words", "17% of 2,340 yuan is 397.80 yuan."),
+        ("谢谢！", "不客气，祝您玩得开心。", {"r": "1 o"}),
+        (
+            "17% of 2,340 yuan in words",
+            "17% of 2,340 yuan is 397.80 yuan.",
+            {"r": "1 c", "calc": "2340*0.17"},
+        ),
     ],
 )
 async def test_what_needs_no_source_is_not_blamed_for_citing_none(
-    lab: Lab, question: str, reply: str
+    lab: Lab, question: str, reply: str, ruling: dict[str, str]
 ) -> None:
     scripted(
         lab,
         generate_query=[plan(question=question, needs_search=False)],
         answer=[ModelReply(text=reply)],
+        claim_check=[ModelReply(json={"rulings": [ruling]})],
     )
     state = await lab.ask(question)
     assert not told(state)["degraded"]
-    assert told(state)["checks"]["claims"]["unchecked"] == 0
+    claims = told(state)["checks"]["claims"]
+    assert claims["own"] + claims["computed"] == claims["total"] == 1
     assert str(answer_of(state).text).endswith(reply)
 
 

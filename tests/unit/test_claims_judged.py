@@ -77,6 +77,18 @@ async def test_a_ruling_on_a_part_that_a_sentence_does_not_have_is_one_on_the_se
     assert done.counts["supported"] == 1
 
 
+async def test_a_text_from_memory_alone_is_judged_and_marked_and_none_of_it_is_taken_out() -> None:
+    nothing = Evidence({}, question="埃菲尔铁塔多高")
+    body = "不客气。\n\n铁塔高330米。门票要29欧元。"
+    reader = Reader(不客气={"v": "o"}, 铁塔={"v": "n", "fix": "-"}, 门票={"v": "n", "fix": "-"})
+    done = await checked(body, reader, rests_on=nothing)
+    assert done.text.startswith("不客气。\n\n铁塔高330米†。门票要29欧元†。")
+    assert (done.counts["own"], done.counts["marked"], done.missing) == (1, 2, 2)
+    done = await checked(body, None, rests_on=nothing)
+    assert "†" not in done.text
+    assert done.counts["unchecked"] == done.counts["total"] == 3
+
+
 async def test_every_statement_is_judged_once_also_those_of_blocks_that_ended_early() -> None:
     blocks = [f"第{n}句门票60元[1]({URL})。" for n in range(40)]
     reader = Reader(门票=SUPPORTED)

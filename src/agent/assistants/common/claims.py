@@ -168,7 +168,7 @@ class ClaimCheck:
     async def _judged(self, judge: Ask, batch: Sequence[Statement]) -> None:
         # A call that is given up would cancel what all others wait for.
         evidence = await asyncio.shield(self.evidence)
-        if evidence is None or not evidence.records:
+        if evidence is None:
             return
         asked = [one for one in batch if not evidence.says(one.plain)]
         async with self._lane:
@@ -194,10 +194,11 @@ class ClaimCheck:
         """Have the rest judged, prove all rulings, and say what fails as the judge would.
 
         When the reader has waited long enough, `late` tells so and nothing more is asked; what is
-        under way is waited for a while longer.
+        under way is waited for a while longer. A text from memory alone is marked: nothing that was
+        found would bear other words.
         """
         evidence = await self.judged(body, late)
-        if evidence is not None and self.mends:
+        if evidence is not None and evidence.records and self.mends:
             self.outcomes = await compute(
                 lambda: self._as_said(evidence), otherwise=lambda: self.outcomes
             )
@@ -292,9 +293,6 @@ class ClaimCheck:
     def _decided(self, evidence: Evidence) -> tuple[str, list[Statement]] | None:
         """Return the text without a list of sources of its own, and what it states."""
         text = without_bare_list(self.body, [*self._cited, *self.sources.values()])
-        if not evidence.records:
-            # Thanks and sums rest on nothing that a judge could read: they state nothing.
-            return text, []
         found = [one for one in statements(text, self.notation) if not evidence.says(one.plain)]
         return text, found
 

@@ -57,9 +57,9 @@ class Judge:
     ) -> list[Ruling] | AgentError:
         """Return the rulings on a batch; where the model fails, why."""
         passages = await compute(
-            lambda: passages_block(batch, evidence), otherwise=lambda: "", seconds=_SECONDS
+            lambda: passages_block(batch, evidence), otherwise=lambda: None, seconds=_SECONDS
         )
-        if not passages:
+        if passages is None:
             return []
         statements = statements_block(batch, evidence, self.notation)
         is_of_places = any(record.place for record in evidence.records.values())
