@@ -6,6 +6,7 @@ import pytest
 
 from agent.evidence.claims.corrected import (
     can_be_left_out,
+    cited_anew,
     left_out_for_want,
 )
 from agent.evidence.claims.judging import Ruling, passages_block
@@ -38,6 +39,13 @@ def test_a_head_that_ends_in_a_sign_stands_before_its_wording_once(head: str) ->
     (one,) = statements(f"- {head}门票65元[^w0-0]。", MARKED)
     for fix in (f"{head}门票60元 [1]。", "门票60元 [1]。"):
         assert reworded(one, fix, PALACE, MARKED) == f"{head}门票60元[^w0-0]。"
+
+
+def test_a_citation_that_goes_leaves_no_blank_before_the_stop() -> None:
+    (one,) = statements("It opens at nine [^w0-0].", MARKED)
+    assert cited_anew(one, [], MARKED) == "It opens at nine."
+    (one,) = statements("It opens [^w0-0] at nine.", MARKED)
+    assert cited_anew(one, [], MARKED) == "It opens at nine."
 
 
 SHOP = evidence(a0_0="鲜肉月饼店 | 小吃 | ★4.5 | ¥45/人")

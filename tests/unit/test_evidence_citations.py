@@ -11,6 +11,7 @@ from agent.evidence.citations import (
 )
 from agent.evidence.numbering import carry_over
 from agent.evidence.types import Source
+from agent.export.markdown import answer_parser
 from tests.support.cpu_time import takes_less
 from tests.support.page_sources import source
 from tests.support.rows import by_examples
@@ -136,6 +137,7 @@ def test_f9_words_beside_an_id_in_round_brackets_stay() -> None:
         ("票价未知 [^w9-9]，请致电。", "票价未知，请致电。"),
         ("one [^w9-9] two", "one two"),
         ("end [^w9-9]\nnext", "end\nnext"),
+        ("nothing [^none]", "nothing"),
     ],
 )
 def test_f9_a_removed_marker_leaves_no_blank_before_what_follows(written: str, kept: str) -> None:
@@ -158,6 +160,29 @@ def test_f8_no_blank_stands_between_punctuation_and_a_citation(written: str, kep
     assert cite(written) == shown
     pieces = Citer(SOURCES)
     assert "".join(map(pieces.feed, written)) + pieces.flush() == shown
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("**重要：**西湖免费。**结论。**先去", "**重要：** 西湖免费。**结论。** 先去"),
+        ("重点是**“西湖”**，也是**《西湖》**。", "重点是 **“西湖”**，也是 **《西湖》**。"),
+        ("**서울(Seoul)**은 크다", "**서울(Seoul)** 은 크다"),
+        ("**甲：**[^w0-0]乙", "**甲：**{}乙"),
+        ("- **甲**：乙 **丙。**\n**丁：**戊", "- **甲**：乙 **丙。**\n**丁：** 戊"),
+        ("**not found [^none]**. [^none] **Next.** Then", "**not found**. **Next.** Then"),
+        ("2**(3) and x ** y and `**a.**b`", "2**(3) and x ** y and `**a.**b`"),
+    ],
+)
+def test_bold_text_is_bold_wherever_its_punctuation_and_the_next_letter_meet(
+    written: str, shown: str
+) -> None:
+    expected = shown.format(link(1, "w0-0"))
+    assert cite(written) == expected
+    pieces = Citer(SOURCES)
+    assert "".join(map(pieces.feed, written)) + pieces.flush() == expected
+    words = [each.content for t in answer_parser().parse(expected) for each in t.children or []]
+    assert "**" not in "".join(words) or "`" in expected
 
 
 def test_a_citation_keeps_the_blank_before_words_and_the_end_of_its_line() -> None:

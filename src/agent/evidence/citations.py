@@ -10,6 +10,7 @@ from collections.abc import Container, Iterable, Mapping
 from agent.core.strings import word_set
 from agent.evidence.markdown import (
     BEGINS_URL,
+    CLOSES,
     TICKS,
     URL_BEGINS,
     CodeFences,
@@ -48,17 +49,6 @@ _MAY_BE_ID = re.compile(r"(?<![A-Za-z0-9_/.^-])([a-z]{1,3})(?:\d{1,4}(?:-\d{0,4}
 _LONGEST_SUPERSCRIPT, _LONGEST_CARET_ID = 40, 16
 
 
-def marked_stretches(text: str) -> list[tuple[str, list[str]]]:
-    """Return each stretch of a marked text with the ids of the markers right behind it."""
-    start, found = 0, list[tuple[str, list[str]]]()
-    for marker in MARKER.finditer(text):
-        if marker.start() > start or not found:
-            found.append((text[start : marker.start()], []))
-        found[-1][1].append(marker[1])
-        start = marker.end()
-    return found
-
-
 def id_letters(ids: Iterable[str]) -> frozenset[str]:
     """Return the letters that ids begin with: with these, `[w0-2]` is a marker without caret."""
     return _USUAL_LETTERS | {name.rstrip("0123456789-") for name in ids}
@@ -87,7 +77,7 @@ def read_marker(content: str, letters: frozenset[str]) -> list[str] | None:
         if name := token["id"] or token["note"] or token["broken"]:
             names.append(name)
         at = token.end()
-    ours = all(_letters(name) in letters for name in names)
+    ours = all(name.rstrip("0123456789-") in letters for name in names)
     return names if names and (with_caret or ours) else None
 
 
@@ -103,10 +93,6 @@ def id_meant(text: str, ids: Iterable[str]) -> str:
     """
     meant = [name for name in ids if _squashed(name) == _squashed(text)]
     return text if text in meant else meant[0] if len(meant) == 1 else ""
-
-
-def _letters(name: str) -> str:
-    return name.rstrip("0123456789-")
 
 
 def read_quoted_marker(content: str, ids: Container[str]) -> list[str]:
@@ -133,9 +119,8 @@ def cited_ids(text: str) -> list[str]:
 
 _HOLD = -1
 _MAX_BRACKET, _MAX_CODE, _MAX_ASIDE, _MOST_TICKS = 200, 500, 40, 201
-_SPECIAL = re.compile(rf"[\[\]!`<^【［〔「(（{{\n]|{URL_BEGINS}", re.IGNORECASE | re.ASCII)
+_SPECIAL = re.compile(rf"[\[\]!`<^【［〔「(（{{\n*]|{URL_BEGINS}", re.IGNORECASE | re.ASCII)
 _ASIDE_ENDS = {"(": ")）", "（": ")）", "{": "}"}
-_CLOSES = frozenset("\n.,;:!?)。，；：！？、）")
 _WIDE_CLOSES = tuple("。，；：！？、）”")
 _BRACKETS, _WIDE_BRACKETS, _NO_ASIDE = "[]\n", "[]【】［］〔〕「」\n", "(){}（）[]<>`\\\n"
 """What ends the inside of a bracket of each kind."""
@@ -229,7 +214,7 @@ class Citer:
         self._consumed, self._buffer = text[max(at - 1, 0) : at], text[at:]
         self._emit_raw(self._fences.close() if final else "")
         if final:
-            self._out.append(self._blank)
+            self._out.append("" if self._gap else self._blank)
             self._blank = ""
         finished, self._out = "".join(self._out), []
         return finished
@@ -281,6 +266,8 @@ class Citer:
                 return self._image(text, at, final)
             case "`":
                 return self._code(text, at, final)
+            case "*":
+                return self._stars(text, at, final)
             case "<":
                 return self._autolink(text, at, final)
             case "^":
@@ -448,6 +435,20 @@ class Citer:
         self._emit("\\`" * ticks)
         return end
 
+    def _stars(self, text: str, at: int, final: bool) -> int:
+        """Put stars out; bold text that could not be told from its surroundings gets a blank."""
+        end = at + next((n for n in (1, 2) if text[at + n : at + n + 1] != "*"), 3)
+        if end >= len(text) and not final:
+            return _HOLD
+        if self._line.is_bold and self._gap:
+            self._blank = ""
+        last, next_one = (self._tail + self._blank)[-1:], text[end : end + 1]
+        before, after = self._line.around_stars(last, text[at:end], next_one)
+        self._blank = self._blank or before
+        self._emit(text[at:end])
+        self._blank = after
+        return end
+
     def _caret(self, text: str, at: int, final: bool) -> int:
         """Cite `^w0-0` without brackets where it is ours; any other caret stays."""
         if len(text) - at < _LONGEST_CARET_ID and not final:
@@ -514,15 +515,12 @@ class Citer:
     def _cite(self, names: list[str]) -> None:
         """Put a numbered link out for each name, once in a row; one nobody issued is counted."""
         for name in names:
-            if name == NOT_FOUND:
-                self.not_found += 1
-                self.cites.append((self._written, name))
-                self._gap = True
-                continue
             source = self.sources.get(name)
-            if source is None:
-                self.unknown_ids_removed += 1
-                self.unknown.append((self._written, name))
+            if name == NOT_FOUND or source is None:
+                is_said = name == NOT_FOUND
+                (self.cites if is_said else self.unknown).append((self._written, name))
+                self.not_found += is_said
+                self.unknown_ids_removed += not is_said
                 self._gap = True
                 continue
             self.cites.append((self._written, name))
@@ -559,7 +557,7 @@ class Citer:
         self._blank = blank[:1] if self._gap else blank
         if not body:
             return
-        if body[0] in _CLOSES and (self._gap or (self._adjacent and body[0] != "\n")):
+        if body[0] in CLOSES and (self._gap or (self._adjacent and body[0] != "\n")):
             self._blank = ""
         visible = body.rstrip(" ")
         text = self._blank + visible

@@ -60,6 +60,14 @@ _UNSAFE_IN_URL = frozenset(" ()<>[]\"'`\\|{}^")
 
 
 TICKS = re.compile(r"`+")
+CLOSES = frozenset("\n.,;:!?)。，；：！？、）")
+"""Signs before which no blank stands."""
+
+
+def joined(before: str, after: str) -> str:
+    """Return what is left of a text around something that is taken out: a blank or none."""
+    closes = not after or after[0] in CLOSES or after[0] == " "
+    return (before.rstrip(" ") if closes else before) + after
 
 
 def fenced(text: str, language: str = "") -> str:
@@ -262,23 +270,48 @@ def end_of_plain(text: str, at: int, final: bool) -> int:
     return len(text) - (text[-1:] in _MAY_BEGIN)
 
 
+def is_sign(char: str) -> bool:
+    """Return whether a character is punctuation, or another sign."""
+    return bool(char) and unicodedata.category(char)[0] in "PS"
+
+
 class LineHead:
-    """Track the beginning of the current line of the output."""
+    """Track the beginning of the current line of the output, and whether bold text is open."""
 
     def __init__(self) -> None:
         self._open = True
-        self._bracket = False
+        self._bracket = self._bold = False
 
     @property
     def is_open(self) -> bool:
         """Return whether only structure of a line has come so far."""
         return self._open
 
+    @property
+    def is_bold(self) -> bool:
+        """Return whether bold text is open."""
+        return self._bold
+
+    def around_stars(self, before: str, stars: str, after: str) -> tuple[str, str]:
+        """Return the blanks before and behind `**` without which it begins or ends no bold text.
+
+        CommonMark wants one where punctuation inside meets a letter outside, as in `**甲：**乙`:
+        Han and Hangul have none there.
+        """
+        inside, outside = (before, after) if self._bold else (after, before)
+        if stars != "**" or not inside.strip():
+            return "", ""
+        self._bold = not self._bold
+        needs_one = is_sign(inside) and bool(outside.strip()) and not is_sign(outside)
+        if not self._bold:
+            return "", " " * needs_one
+        return " " * (needs_one and not outside.isascii()), ""
+
     def advance(self, piece: str) -> None:
         """Take note of text that was put out."""
         _before, newline, line = piece.rpartition("\n")
         if newline:
-            self._open, self._bracket = True, False
+            self._open, self._bracket, self._bold = True, False, False
         if self._open:
             first = line.lstrip(_STRUCTURE)
             self._open, self._bracket = not first, first.startswith("[")

@@ -1,5 +1,6 @@
-"""Find the words that a model says it has copied, where they really stand."""
+"""Find the words that a model says it has copied, and those that it cites a source for."""
 
+from agent.evidence.citations import MARKER
 from agent.evidence.figures import figures
 from agent.evidence.language import fold, sentence_spans, without_marks, words
 
@@ -27,3 +28,14 @@ def as_it_says(copied: str, text: str) -> str:
             if share >= most and told <= {figure.value for figure in figures(sentence)}:
                 best, most = sentence, share + 1
     return best
+
+
+def marked_stretches(text: str) -> list[tuple[str, list[str]]]:
+    """Return each stretch of a marked text with the ids of the markers right behind it."""
+    start, found = 0, list[tuple[str, list[str]]]()
+    for marker in MARKER.finditer(text):
+        if marker.start() > start or not found:
+            found.append((text[start : marker.start()], []))
+        found[-1][1].append(marker[1])
+        start = marker.end()
+    return found

@@ -20,10 +20,11 @@ from agent.core.errors import (
     AgentError,
     MalformedReply,
 )
-from agent.evidence.citations import id_letters, marked_stretches, read_marker
+from agent.evidence.citations import id_letters, read_marker
 from agent.evidence.language import SENTENCE_END, whole_sentences
 from agent.evidence.markdown import canonical, link_url
 from agent.evidence.queries import clean_text, same_search
+from agent.evidence.quotes import marked_stretches
 from agent.evidence.records import with_weekday
 from agent.evidence.types import Gap, Source
 from agent.search.http import SearchHttp

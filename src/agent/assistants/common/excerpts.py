@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from itertools import chain
 
 from agent.core.strings import letters_of
-from agent.evidence.citations import inert, marked_stretches
+from agent.evidence.citations import inert
 from agent.evidence.language import SENTENCE_END
+from agent.evidence.quotes import marked_stretches
 from agent.knowledge.ranking import Bm25
 from agent.texts import Language, is_written_in
 

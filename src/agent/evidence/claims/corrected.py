@@ -18,6 +18,7 @@ from agent.evidence.claims.statements import (
     item_name,
 )
 from agent.evidence.figures import figures
+from agent.evidence.markdown import joined
 from agent.evidence.numbering import source_key
 from agent.evidence.references import CITATION, untitled
 from agent.evidence.types import Source
@@ -194,7 +195,8 @@ def cited_anew(statement: Statement, names: Iterable[str], notation: Notation) -
             if len(kept) == len(citation.ids)
             else "".join(map(notation.write, kept))
         )
-        text = text[:begin] + right + written * (not stays and citation in last) + text[end:]
+        right += written * (not stays and citation in last)
+        text = text[:begin] + right + text[end:] if right else joined(text[:begin], text[end:])
     return ending_with(written, text) if stays else text
 
 

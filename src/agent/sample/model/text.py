@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agent.evidence.citations import ID, MARKER, ids_in, marked_stretches
+from agent.evidence.citations import ID, MARKER, ids_in
+from agent.evidence.quotes import marked_stretches
 from agent.sample.model.request import ModelTurn
 from agent.texts import Language, detect_language
 
