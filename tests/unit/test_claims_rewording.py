@@ -90,6 +90,19 @@ def test_what_fails_is_said_as_its_judge_would_where_the_words_at_fault_are_gone
     assert as_it_stands(text, told) == shown
 
 
+def test_a_wording_of_what_stands_nowhere_rests_on_what_it_cites() -> None:
+    """A judge names no passage where none says it: its wording was refused for its figures."""
+    known = evidence(w0_0="故宫门票60元，周一闭馆。", w1_0="景山公园门票2元。")
+    for text, fix, is_sound in (
+        ("故宫周日闭馆[^w0-0]。", "故宫周一闭馆，门票60元 [1]。", True),
+        ("故宫周日闭馆。", "故宫门票60元 [1]。", True),
+        ("故宫周日闭馆[^w0-0]。", "景山门票2元 [2]。", True),
+        ("故宫周日闭馆[^w0-0]。", "门票2元 [1]。", False),
+    ):
+        outcome = judge(text, known, v="n", bad=["周日闭馆"], fix=fix)[1]
+        assert bool(outcome.fix) is is_sound, fix
+
+
 @pytest.mark.parametrize(("sum_", "sound"), [("60 + 45 = 105", True), ("60 + 45 = 106", False),
                                              ("60 + 50 = 110", False)])  # fmt: skip
 def test_a_new_wording_may_add_up_anew_what_is_left_of_a_sum(sum_: str, sound: bool) -> None:

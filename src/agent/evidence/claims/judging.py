@@ -218,6 +218,12 @@ def with_citations(fix: str, evidence: Evidence, notation: Notation, of: Iterabl
     return _NUMBER.sub(write, fix).strip()
 
 
+def cited_by(fix: str, evidence: Evidence) -> list[str]:
+    """Return the sources whose numbers a judge's wording cites."""
+    numbers = set(map(int, _NUMBER.findall(fix)))
+    return [name for name, number in evidence.numbers.items() if number in numbers]
+
+
 def without_citation_numbers(fix: str) -> str:
     """Return a judge's wording without its citations."""
     return _NUMBER.sub("", fix).strip()

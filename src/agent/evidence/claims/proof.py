@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from itertools import chain, product
 
 from agent.core.patterns import Linear
 from agent.core.strings import letters_of, split_at
 from agent.evidence.claims.citing import cite_of, with_sources
-from agent.evidence.claims.judging import Ruling, without_citation_numbers
+from agent.evidence.claims.judging import Ruling, cited_by, without_citation_numbers
 from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome
 from agent.evidence.claims.own_record import otherwise
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
@@ -132,10 +132,13 @@ def _accused(
     if not spans and (letter == "n" or any(span_in(words, statement.row) for words in ruling.bad)):
         # A row's head has no ruling of its own: a cell is wrong of it.
         spans = (plain,)
-    fix = ruling.fix if is_sound_fix(ruling.fix, statement, passages, spans) else ""
+    # What stands nowhere names no passage: its wording rests on what it cites, or the statement.
+    rests_on = {*statement.cited, *cited_by(ruling.fix, evidence), KNOWN}
+    told = dict.fromkeys([*passages, *(p for p in evidence.passages if p.source in rests_on)])
+    fix = ruling.fix if is_sound_fix(ruling.fix, statement, [*told], spans) else ""
     # A judge puts together what a passage says in two places.
-    told = [ruling.says, *filter(None, split_at(ruling.says.replace("...", "…"), ";；…"))]
-    pairs = ((span_in(words, one.text), one) for words, one in product(told, passages))
+    parts = [ruling.says, *filter(None, split_at(ruling.says.replace("...", "…"), ";；…"))]
+    pairs = ((span_in(words, one.text), one) for words, one in product(parts, passages))
     quote, passage = next((pair for pair in pairs if pair[0]), ("", None))
     if letter == "x" and spans and passage:
         if all(_agrees(span, quote) for span in spans):
@@ -272,16 +275,17 @@ def is_sound_fix(
         return statement.kind not in NAMING
     if not words or words == statement.plain:
         return False
-    allowed = " ".join([statement.said, *(passage.text for passage in passages)])
-    have = [*figures(allowed), *right_results(words)]
+    known = chain.from_iterable(passage.figures for passage in passages)
+    have = [*figures(statement.said), *known, *right_results(words)]
     stated = (figure for figure in figures(words) if states(figure, words))
     if any(not any(says(other, one) for other in have) for one in stated):
         return False
     bare = without_marks(fold(words))
     if any(without_marks(fold(span)) in bare for span in spans):
         return False
-    folded = fold(allowed)
-    strange = (name for name in names_in(words) if name not in folded)
+    names = names_in(words)
+    allowed = [fold(text) for text in (statement.said, *(p.text for p in passages))] * bool(names)
+    strange = (name for name in names if not any(name in text for text in allowed))
     return len(words) <= 2 * len(statement.plain) + _LONGER and not any(strange)
 
 
