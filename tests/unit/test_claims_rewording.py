@@ -202,12 +202,17 @@ def test_a_judge_sees_where_rows_of_a_file_are_left_out() -> None:
 
 
 def test_a_sentence_or_an_item_goes_where_another_one_stands_beside_it() -> None:
-    """郵政博物館も無料です† stayed as an item though the judge had left nothing of it."""
+    """郵政博物館も無料です† stayed as an item though the judge had left nothing of it.
+
+    A model's own list of sources stayed with a sign as the last paragraph.
+    """
     text = "Places:\n\n- In & Out is open daily.\n- Taikoo Li has 800 cars.\n\nThat is all."
     found = statements(text, LINKED)
     gone = Outcome("missing", revised="")
-    assert [can_be_left_out(found, at, []) for at in range(4)] == [False, True, True, False]
+    assert [can_be_left_out(found, at, []) for at in range(4)] == [False, True, True, True]
     assert not can_be_left_out(found, 2, [Outcome("own"), gone])
+    below = statements("It is open.\n\n## Prices\n\nIt is free.", LINKED)
+    assert not can_be_left_out(below, 1, []), "its heading would stand alone"
 
 
 @pytest.mark.parametrize(

@@ -294,7 +294,11 @@ def _names_in(line: str, names: Container[str]) -> int:
 
     A name with a citation behind it is an answer.
     """
-    if len(line) > _LONGEST_LINE or _ends_citing(line):
+    if len(line) > _LONGEST_LINE:
+        return 0
+    if cites := _only_cites(line):
+        return cites
+    if _ends_citing(line):
         return 0
     titled = _LINK.sub(lambda link: link[1] or "", _without_bullet(line))
     bare = fold(_ENTRY_NUMBER.sub("", titled))
@@ -302,6 +306,19 @@ def _names_in(line: str, names: Container[str]) -> int:
     head, colon, rest = bare.partition(":")
     behind = [rest] if colon and len(head) <= _LONGEST_HEAD else []
     return next(filter(None, (_known(words, names) for words in (bare, *behind))), 0)
+
+
+def _only_cites(line: str) -> int:
+    """Return how many citations stand alone behind a head and its colon: what cites them is none.
+
+    A single one, or one of an item, may be an answer.
+    """
+    head, _, rest = fold(line).partition(":")
+    is_head = without_marks(head) and len(head) <= _LONGEST_HEAD and "[" not in head
+    is_line = _without_bullet(line) == line and not _ENTRY_NUMBER.match(line)
+    is_bare = is_head and is_line and not without_marks(CITATION.sub("", rest))
+    found = len(CITATION.findall(rest))
+    return found if is_bare and found >= _FEWEST_NAMES else 0
 
 
 def _ends_citing(line: str) -> bool:
