@@ -34,8 +34,9 @@ def test_days_of_a_question_in_words_and_figures_of_any_form(
     [
         ("what about Saturday?", "2026-12-07", "2026-12-05"),
         ("那周六呢", "2025-12-06", "2026-12-05"),
-        ("12 December instead", "2026-12-13", "2026-12-12"),
-        ("this weekend", "2026-12-07", "2026-12-05"),
+        ("12 December instead", "2026-12-15", "2026-12-12"),
+        ("not on Saturday, the day after", "2026-12-06", "2026-12-06"),
+        ("this weekend", "2026-12-08", "2026-12-05"),
         ("this weekend", "2026-12-06", "2026-12-06"),
         ("from Friday to Sunday, our second day", "2026-12-05", "2026-12-05"),
         ("the Saturday after next", "2026-12-19", "2026-12-19"),

@@ -82,14 +82,20 @@ def day_meant(read: str, question: str, today: str) -> str:
     """Return the ISO date that a model read, held against the days that its question names.
 
     One outside of them is misread, and the first of them is meant: but for a further Saturday, as
-    the one after next, and but for today, of which much may be said besides.
+    the one after next, but for the day before or after a named one, which words beside it may ask
+    for ("not on Saturday, the day after"), and but for today, of which much may be said besides.
     """
     named = [day for day in days_named(question, today) if day > today[:10]]
-    if not (read and named) or named[0] <= read <= named[-1]:
+    if not (read and named) or _moved(named[0], -1) <= read <= _moved(named[-1], 1):
         return read
     weekdays = {date.fromisoformat(day).isoweekday() for day in named}
     is_later = read > named[-1] and date.fromisoformat(read).isoweekday() in weekdays
     return read if is_later else named[0]
+
+
+def _moved(day: str, by: int) -> str:
+    """Return the ISO date so many days after an ISO date."""
+    return (date.fromisoformat(day) + timedelta(days=by)).isoformat()
 
 
 def date_beside(text: str, begin: int, end: int, dates: Sequence[Figure]) -> Figure | None:
