@@ -65,6 +65,15 @@ async def test_a_page_that_a_revision_has_searched_for_is_kept_and_cited(lab: Pl
     assert told(state)["checks"]["revision"]["looks"] == 1
 
 
+async def test_what_was_consulted_counts_what_a_revision_has_looked_up(lab: PlanLab) -> None:
+    plays(lab, Looking("search", "钠离子电池 价格"))
+    state = await lab.ask()
+    section = str(answer_of(state).text).split("**查阅范围**")[1].split("**来源**")[0]
+    rows = [line.split("|") for line in section.splitlines() if line.startswith("| ")][1:]
+    assert sum(int(row[4]) for row in rows) == len(told(state)["sources"])
+    assert [row[1].strip() for row in rows].count("网页搜索（Tavily）") == 1
+
+
 async def test_what_was_read_can_be_read_again_in_other_words(lab: PlanLab) -> None:
     llm = plays(lab, Looking("read_again", "同比下降"))
     asked = lab.world.asked("tavily")

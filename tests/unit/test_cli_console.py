@@ -192,6 +192,14 @@ def test_the_terminal_shows_answer_places_usage_and_the_next_command() -> None:
     assert 'tanlu ask --thread T "…"' in shown
 
 
+def test_a_long_address_is_cut_in_the_text_and_stands_whole_in_the_list_of_sources() -> None:
+    url = f"https://example.com/{'a' * 120}"
+    text = f"见[官网]({url})。\n\n**来源**\n\n1. [遛娃指南]({url}) — example.com"
+    shown = pretty(outcome(text, places=[], sources=[source(1, url)]), width=200)
+    assert f"官网 {url[:100]}…。" in shown
+    assert f"遛娃指南 {url} — example.com" in shown
+
+
 def test_the_notice_is_not_repeated_below_the_progress() -> None:
     assert NOTICE not in pretty(outcome(), notice=NOTICE)
     assert outcome().notice == NOTICE

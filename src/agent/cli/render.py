@@ -99,7 +99,7 @@ def _print_pretty(console: Console, outcome: RunResult, follow_up: str, notice: 
     shown = {number for number, source in numbered_sources(finished) if source["id"] in told}
     if others := _other_references(answer, shown):
         console.print()
-        console.print(_AnswerText(others))
+        console.print(_AnswerText(others, is_list=True))
     if not follow_up:
         return
     console.print()
@@ -199,11 +199,15 @@ class _AnswerText(Markdown):
 
     elements: ClassVar = {**Markdown.elements, "list_item_open": _Bullet}
 
-    def __init__(self, markdown: str, cards: PlaceCards | None = None) -> None:
+    def __init__(
+        self, markdown: str, cards: PlaceCards | None = None, *, is_list: bool = False
+    ) -> None:
         super().__init__(markdown)
         tokens = cards.apply(self.parsed) if cards else self.parsed
+        longest = None if is_list else _SHORT_URL
         for token in tokens:
-            token.children = _readable(token.children) if token.children else token.children
+            children = token.children
+            token.children = _readable(children, longest) if children else children
         self._texts = ["".join(child.content for child in token.children or []) for token in tokens]
         for index, token in enumerate(tokens):
             if token.type == CARD:
@@ -219,10 +223,11 @@ class _AnswerText(Markdown):
         return sum(text.count(mark) for text in self._texts) > besides.count(mark)
 
 
-def _readable(children: Sequence[Token]) -> list[Token]:
+def _readable(children: Sequence[Token], longest: int | None) -> list[Token]:
     """Return a paragraph's tokens with `[1]` in brackets, and a title followed by its URL.
 
-    Addresses too long to read stay behind their title (terminals that can, open them).
+    Of an address with more characters than the longest stands the beginning; the list of sources
+    has it whole, for not every terminal opens a title.
     """
     kept = list[Token]()
     link: Token | None = None
@@ -239,8 +244,9 @@ def _readable(children: Sequence[Token]) -> list[Token]:
         if title.isdigit():
             inside = [Token("text", "", 0, content=f"[{title}]")]
         kept[begin:] = [link, *inside, child] if url else inside
-        if url and not title.isdigit() and len(url) <= _SHORT_URL:
-            kept.append(Token("text", "", 0, content=f" {url}"))
+        if url and not title.isdigit():
+            shown = url if len(url) <= (longest or len(url)) else f"{url[:longest]}…"
+            kept.append(Token("text", "", 0, content=f" {shown}"))
         link = None
     return kept
 

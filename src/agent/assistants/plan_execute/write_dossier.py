@@ -1,7 +1,7 @@
 """The last node: the dossier with numbered citations, and everything a client wants beside it."""
 
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, cast
@@ -30,7 +30,7 @@ from agent.assistants.common.whole_documents import (
 )
 from agent.assistants.common.workspace import Item, choose, runs
 from agent.assistants.common.writer import MessageParts, write_message
-from agent.assistants.plan_execute.documents import figure_text, kind_and_date
+from agent.assistants.plan_execute.documents import figure_text, kind_and_date, source_name
 from agent.assistants.plan_execute.search_info import distinct_questions, page_title
 from agent.assistants.plan_execute.state import (
     ExecutorResult,
@@ -47,7 +47,7 @@ from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens
 from agent.evidence.citations import inert
 from agent.evidence.claims.passages import Passage as ClaimPassage
 from agent.evidence.number_forms import ENGLISH_NUMBERS, NumberForm
-from agent.evidence.references import site_of, without_heads
+from agent.evidence.references import CITATION, site_of, without_heads
 from agent.evidence.types import Gap, Source
 from agent.knowledge.types import Scope
 from agent.prompts import Raw, element, task_prompt
@@ -100,9 +100,14 @@ def figure_section(
     return "\n".join([*head, *rows, *more])
 
 
-def consulted_section(state: PlanState, used: Sequence[Source], language: Language) -> str:
-    """Return what each source brought and what of it is cited, the papers, the plan's note."""
-    rows = consulted_rows(state, used, language)
+def consulted_section(
+    state: PlanState, used: Sequence[Source], language: Language, looked: Iterable[Source] = ()
+) -> str:
+    """Return what each source brought and what of it is cited, the papers, the plan's note.
+
+    `looked` are those that a revision has looked up.
+    """
+    rows = consulted_rows(state, used, language, looked)
     table = (
         [say("plan_execute.consulted_head", language), "|---|---|---:|---:|", *rows] if rows else []
     )
@@ -114,14 +119,23 @@ def consulted_section(state: PlanState, used: Sequence[Source], language: Langua
     )
 
 
-def consulted_rows(state: PlanState, used: Sequence[Source], language: Language) -> list[str]:
+def consulted_rows(
+    state: PlanState, used: Sequence[Source], language: Language, looked: Iterable[Source] = ()
+) -> list[str]:
     """Return a row for each source: name, kind, distinct documents found, and cited.
 
     None where there is but the reader's own documents: how many were read is told anyway.
     """
     by_source: dict[tuple[str, str], set[str]] = {}
+    known = set[str]()
     for name, kind, key in _consulted_documents(state, language):
         by_source.setdefault((name, kind), set()).add(key)
+        known.add(key)
+    for source in looked:
+        if (key := _key(source)) not in known:
+            kind = say(f"plan_execute.kinds.{_KINDS.get(source['kind'], 'page')}", language)
+            name = source_name(source["provider"], language)
+            by_source.setdefault((name, kind), set()).add(key)
     cited = {_key(source) for source in used}
     own = say("plan_execute.kinds.document", language)
     if all(kind == own for _, kind in by_source):
@@ -132,12 +146,12 @@ def consulted_rows(state: PlanState, used: Sequence[Source], language: Language)
     ]
 
 
+_KINDS = {"place": "map", "document": "document"}
+
+
 def _consulted_documents(state: PlanState, language: Language) -> Iterator[tuple[str, str, str]]:
     """Yield source, kind and address of everything that was found."""
-    kinds: dict[str, str] = {
-        "place": say("plan_execute.kinds.map", language),
-        "document": say("plan_execute.kinds.document", language),
-    }
+    kinds = {kind: say(f"plan_execute.kinds.{name}", language) for kind, name in _KINDS.items()}
     for result in state.get("executor_result", []):
         for document in result["documents"]:
             kinds[document["id"]] = say(f"plan_execute.kinds.{document['kind']}", language)
@@ -318,8 +332,11 @@ class _Dossier:
         figures = draft.cited(figures)
         read = draft.by_code(self.state.get("documents_read", ""))
         sections = [figures, *draft.record_sections(is_report=True), read]
-        # It counts what is cited, so that it comes last.
-        consulted = consulted_section(self.state, draft.citer.used, draft.language)
+        # It counts what is cited, so that it comes last; a revision may have left some out.
+        told = {match[1] for match in CITATION.finditer("\n".join([draft.body, *sections]))}
+        used = [source for source in draft.citer.used if str(source.get("number")) in told]
+        looked = draft.read.values()
+        consulted = consulted_section(self.state, used, draft.language, looked)
         return [*sections, consulted]
 
     def metadata(self) -> dict[str, Any]:
