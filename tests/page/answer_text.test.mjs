@@ -10,7 +10,7 @@ const JS = "../../src/agent/page/js";
 const { answerBody, growingBody, noticeOf } = await import(`${JS}/answer/answer_body.js`);
 const { answerHtml, lastBlock } = await import(`${JS}/answer/render_markdown.js`);
 const { giveQuotes, nearestFirst, quotesOfStatements } = await import(`${JS}/answer/citation.js`);
-const { countsOf } = await import(`${JS}/answer/checks.js`);
+const { countsOf, unjudgedOf } = await import(`${JS}/answer/checks.js`);
 const { figuresIn, finder } = await import(`${JS}/answer/figures.js`);
 const { byDocument } = await import(`${JS}/answer/sources.js`);
 
@@ -218,6 +218,15 @@ describe("how much of an answer its sources bear", () => {
     assert.deepEqual(countsOf({ claims, statements }), counts);
     assert.deepEqual(countsOf({}), []);
     assert.deepEqual(countsOf({ claims: { total: 2, own: 2 } }), []);
+  });
+
+  it("names the sentences that nobody judged, for no sign stands in the text", () => {
+    const said = "📍 Open [1](https://a.example/). **Tickets** cost 9 €[2](https://b.example/).";
+    const start = [...said].join("").indexOf("**") - 1;
+    const statements = [{ start: 0, end: start, verdict: "supported" },
+      { start, end: [...said].length, verdict: "unchecked" }];
+    assert.deepEqual(unjudgedOf({ text: said, checks: { statements } }), ["Tickets cost 9 €."]);
+    assert.deepEqual(unjudgedOf({ text: said, checks: {} }), []);
   });
 
   it("tells apart what the judge was too slow for", () => {

@@ -9,6 +9,9 @@ const BLOCKS = "p, li, .place-said, td, th, blockquote, h3, h4, h5, h6";
 const ENDS = /[。！？!?](?=.)|\.(?=\s)/gsu;
 /** The kinds that a sign in the text stands for. @type {Record<string, string>} */
 const SIGNS = { contradicted: "‡", marked: "†" };
+/** Those of sentences that nobody judged: no sign stands in the text, so they are named. */
+const UNJUDGED = new Set(["unchecked", "late"]);
+const CITES = /\s?\[\d+\](?:\([^()]*\))?|\*\*/gu;
 /** The sentences that are picked out, of all answers. */
 const picked = typeof Highlight === "function" ? new Highlight() : null;
 if (picked) CSS.highlights.set("unsourced", picked);
@@ -51,6 +54,16 @@ function comparedCounts(claims, statements) {
   return total > 0 ? [["supported", claims.supported], ...counts.filter(([, n]) => n > 0)] : [];
 }
 
+/**
+ * Returns the words of the sentences that nobody judged.
+ * @param {Pick<Answer, "text"|"checks">} answer
+ */
+export function unjudgedOf({ text, checks }) {
+  const points = [...text];
+  const rows = (checks.statements ?? []).filter(({ verdict }) => verdict === "unchecked");
+  return rows.map(({ start, end }) => points.slice(start, end).join("").replace(CITES, "").trim());
+}
+
 /** @implements {View} */
 export class ChecksView {
   #body;
@@ -60,6 +73,7 @@ export class ChecksView {
   #kind = "";
   /** @type {Range[]} */
   #ranges = [];
+  #named = el("ul", { hidden: true });
   node = el("div", { class: "checks", dataset: { part: "checks" }, hidden: true });
 
   /** @param {HTMLElement} body the answer's text */
@@ -92,13 +106,13 @@ export class ChecksView {
       ...counts.map(([kind, n]) => segment(kind, n)));
     const between = sayOf("punctuation.semicolon", language);
     const parts = counts.flatMap(([kind, n], index) => [index > 0 && between, this.#part(kind, n, total)]);
-    fill(this.node, bar, el("p", {}, ...parts));
+    fill(this.node, bar, el("p", {}, ...parts), this.#named);
   }
 
-  /** Tells one count; those of sentences with a sign lead to them. @param {string} kind @param {number} n */
+  /** Tells one count; those of sentences lead to them. @param {string} kind @param {number} n */
   #part(kind, n, total = 0) {
     const told = total ? sayOf(`export.compared.${kind}`, language, { n, total }) : words(kind, { n });
-    if (!SIGNS[kind]) return told;
+    if (!SIGNS[kind] && !UNJUDGED.has(kind)) return told;
     return el("button", {
       class: "checks-part", type: "button", "aria-pressed": "false", title: say("show"), dataset: { kind },
       onclick: () => this.#show(this.#kind === kind ? "" : kind),
@@ -113,7 +127,10 @@ export class ChecksView {
     }
     const marks = [...this.#body.querySelectorAll("abbr.unsourced")]
       .filter((mark) => kind && mark.textContent === SIGNS[kind] && !isLegend(mark));
-    this.#body.classList.toggle("picked", kind !== "");
+    const unjudged = this.#shown && UNJUDGED.has(kind) ? unjudgedOf(this.#shown) : [];
+    this.#named.hidden = !unjudged.length;
+    fill(this.#named, ...unjudged.map((words) => el("li", {}, words)));
+    this.#body.classList.toggle("picked", marks.length > 0);
     for (const range of this.#ranges) picked?.delete(range);
     this.#ranges = marks.map(sentenceOf);
     for (const range of this.#ranges) picked?.add(range);
