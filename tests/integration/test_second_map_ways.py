@@ -47,7 +47,7 @@ async def test_between_two_that_are_far_apart_only_the_middle_is_searched_and_th
     task = {"intent": "nearby", "keywords": ["cafe"], "origin": STATION}
     result = await world.result({**task, "destination": "13.0,52.0"})
     told = [gap["message"] for gap in result.gaps if gap["code"] == "map_between"]
-    values = {"begin": STATION, "end": "13.0,52.0", "far": distance_text(10_000)}
+    values = {"begin": STATION, "end": "13.0,52.0", "far": distance_text(10_000, "en")}
     assert told == [say("map.between_far", "en", **values)]
 
 

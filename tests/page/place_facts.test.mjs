@@ -10,10 +10,13 @@ import {
 const PLACE = { name: "东单公园", distance_m: 931, distance_from: "王府井", rating: 4.4, cost: 40, source: "a0-2" };
 
 test("metres are told as in the exports", () => {
-  const told = [0, 81, 999, 1000, 1150, 1250, 1750, 9949, 10500, 11500, 1234567].map(metres);
+  const told = [0, 81, 999, 1000, 1150, 1250, 1750, 9949, 10500, 11500, 1234567].map((value) => metres(value));
   assert.deepEqual(told, ["0 m", "81 m", "999 m", "1.0 km", "1.1 km", "1.2 km", "1.8 km", "9.9 km", "10 km", "12 km",
     "1,235 km"]);
   assert.equal(metres(null), "");
+  const german = spokenIn("de", { "punctuation.decimal": "," });
+  assert.equal(metres(1150, german), "1,1 km");
+  assert.equal(rating({ rating: 4.5 }, german), "4,5");
 });
 
 test("a distance says from where, in the reader's language", () => {

@@ -264,7 +264,7 @@ def test_steps_are_one_two_or_five(value: float, step: float) -> None:
 
 
 def test_distances_are_worded() -> None:
-    assert [metres(m) for m in (0, 999, 1234, 12345, None)] == [
+    assert [metres(m, "en") for m in (0, 999, 1234, 12345, None)] == [
         "0 m", "999 m", "1.2 km", "12 km", "",
     ]  # fmt: skip
 

@@ -25,7 +25,7 @@ import * as here from %s;
 import * as words from %s;
 const { lengths, places } = JSON.parse(await new Response(process.stdin).text());
 console.log(JSON.stringify({
-  metres: lengths.map(words.metres),
+  metres: lengths.map((length) => words.metres(length)),
   steps: lengths.slice(1).map(here.niceStep),
   facts: places.map((place) => [words.rating(place),
     ...["zh", "en"].map((language) => words.cost(place, language))]),
@@ -72,13 +72,14 @@ def page() -> dict[str, Any]:
 
 
 def test_both_word_lengths_and_choose_steps_alike(page: dict[str, Any]) -> None:
-    assert page["metres"] == [metres(length) for length in LENGTHS]
+    assert page["metres"] == [metres(length, "en") for length in LENGTHS]
     assert page["steps"] == [nice_step(length) for length in LENGTHS[1:]]
 
 
 def test_both_word_places_alike(page: dict[str, Any]) -> None:
     expected = [
-        [rating(place), *(cost_text(place, language) for language in LANGUAGES)] for place in PLACES
+        [rating(place, "en"), *(cost_text(place, language) for language in LANGUAGES)]
+        for place in PLACES
     ]
     assert page["facts"] == expected
 

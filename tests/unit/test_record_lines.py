@@ -272,7 +272,7 @@ def test_a_car_park_found_close_by_is_one_that_was_asked_for(lng: float, verdict
     (judged_park, _) = judged(shown, {"other": ["附近有停车场"]}, "zh")
     (only,) = judged_park["verdicts"]
     assert only["verdict"] == verdict
-    near = distance_text(shown[0]["further"][0]["metres"])
+    near = distance_text(shown[0]["further"][0]["metres"], "zh")
     assert f"a1-0 {near}" in only["text"]
 
 
@@ -379,7 +379,7 @@ def test_a_place_that_the_other_was_sought_at_is_told_once() -> None:
 def test_a_way_is_told_in_metres_or_kilometres_and_minutes(
     metres: int | None, seconds: int | None, said: str
 ) -> None:
-    assert f"{distance_text(metres)}, {duration_text(seconds, 'en')}" == said
+    assert f"{distance_text(metres, 'en')}, {duration_text(seconds, 'en')}" == said
 
 
 @pytest.mark.parametrize(

@@ -228,9 +228,9 @@ def test_an_english_answer_s_walk_is_english_for_every_client() -> None:
 
 
 def test_a_straight_line_is_told_to_the_metre() -> None:
-    assert distance_text(3020, exact=True) == "3.02 km"
-    assert distance_text(12345, exact=True) == "12.345 km"
-    assert distance_text(3000, exact=True) == distance_text(3020) == "3.0 km"
+    assert distance_text(3020, "en", exact=True) == "3.02 km"
+    assert distance_text(12345, "en", exact=True) == "12.345 km"
+    assert distance_text(3000, "en", exact=True) == distance_text(3020, "en") == "3.0 km"
 
 
 @pytest.mark.parametrize("kind", [0, "0"])

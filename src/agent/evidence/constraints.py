@@ -11,7 +11,7 @@ from typing import Any, cast, get_args
 
 from agent.core.strings import letters_of, parted_brackets, split_at, without_accents
 from agent.evidence.feasts import is_public_holiday, open_on_feast
-from agent.evidence.geo import distance_text
+from agent.evidence.geo import decimal_text, distance_text
 from agent.evidence.hours import DAY_MINUTES, EVERY_DAY, Hours, Opening, hours_of
 from agent.evidence.kinds import (
     KINDS,
@@ -26,7 +26,7 @@ from agent.evidence.mentions import without_branch
 from agent.evidence.names import origin_text, own_distance
 from agent.evidence.nearness import beyond, near_verdict, walk_verdict
 from agent.evidence.queries import clean_text
-from agent.evidence.records import cost_words, kind_text, with_weekday
+from agent.evidence.records import cost_words, kind_text, kind_word, with_weekday
 from agent.evidence.seasons import is_in_season, season_words
 from agent.evidence.types import (
     Constraints,
@@ -320,7 +320,8 @@ def _rating(place: Place, least: float | None, language: Language) -> PlaceVerdi
     outcome: DemandOutcome = (
         "unknown" if rating is None else "satisfied" if rating >= least else "violated"
     )
-    values = {"rating": f"{rating or 0:g}", "limit": f"{least:g}"}
+    values = {"rating": decimal_text(f"{rating or 0:g}", language),
+              "limit": decimal_text(f"{least:g}", language)}  # fmt: skip
     return _verdict("min_rating", outcome, "rating", language, **values)
 
 
@@ -439,19 +440,28 @@ def _suits(place: Place, suits: Suits, language: Language) -> PlaceVerdict:
             constraint=suits, verdict="satisfied", field="category", text=text, partly=True
         )
     if suits in place.get("suits", []):
-        return _verdict(suits, "satisfied", "category", language, value=kind_text(place, language))
-    # The name stands above the verdict, the category is told in the reader's language.
-    by_name = say("constraints.by_name", language)
-    for field, text, value in (
-        ("category", place["category"] or "", kind_text(place, language)),
-        ("name", place["name"], by_name),
-    ):
+        # A tag of the record says just that.
+        verdict = _verdict(suits, "satisfied", "category", language, value=" ")
+        return PlaceVerdict(**{**verdict, "text": parted_brackets(verdict["text"])[0]})
+    for field, text in (("category", place["category"] or ""), ("name", place["name"])):
         good, bad = has_words(fits, text), has_words(unfit, text)
         # A name rules nothing out: the shop at a square, 乐高(人民广场店), is under a roof.
         if good != bad and (good or field == "category"):
             outcome: DemandOutcome = "satisfied" if good else "violated"
+            # The name stands above the verdict, the category is told in the reader's language.
+            value = say("constraints.by_name", language)
+            if field == "category":
+                value = _bearing(text, fits if good else unfit, language)
             return _verdict(suits, outcome, field, language, value=value)
     return _verdict(suits, "unknown", "category", language)
+
+
+def _bearing(category: str, pattern: str, language: Language) -> str:
+    """Return the words of a record's kind that a pattern finds: not its cuisines for its ramp."""
+    name, inside = parted_brackets(category)
+    parts = [name, *filter(None, split_at(inside, ",，、"))]
+    found = [part.strip() for part in parts if has_words(pattern, part)] or [category]
+    return say("punctuation.comma", language).join(kind_word(part, language) for part in found)
 
 
 def _other(place: Place, words: str, language: Language) -> PlaceVerdict:
@@ -471,7 +481,7 @@ def _other(place: Place, words: str, language: Language) -> PlaceVerdict:
         is_close, key = metres <= _CLOSE_M, "far"
         if kind == "parking" and is_close:
             is_close, key = metres <= _AT_ITS_SPOT_M or _bears_name(near, place), "beside"
-        value = f"{origin_text(near, language)} {distance_text(metres)}"
+        value = f"{origin_text(near, language)} {distance_text(metres, language)}"
         return PlaceVerdict(
             constraint="other",
             verdict="satisfied" if is_close else "unknown",
@@ -485,7 +495,10 @@ def _other(place: Place, words: str, language: Language) -> PlaceVerdict:
         )
     own = kind_text(place, language)
     if _has_whole(words, f"{place['category'] or ''}|{own}"):
-        return _verdict("other", "satisfied", "category", language, demand=words, value=own)
+        value = _bearing(own, re.escape(words), language)
+        verdict = _verdict("other", "satisfied", "category", language, demand=words, value=value)
+        is_said = value.casefold() == words.casefold()
+        return PlaceVerdict(**{**verdict, "text": words}) if is_said else verdict
     return _verdict("other", "unknown", "", language, demand=words)
 
 
@@ -513,6 +526,8 @@ def _is_of_kind(place: Place, kind: PlaceKind | None, language: Language) -> Pla
         value = say("constraints.by_name", language)
         return _verdict("kind", "satisfied", "name", language, kind=text, value=value)
     asked, listed = say(f"constraints.kinds.{kind}", language), kind_text(place, language) or ""
+    if outcome == "violated":
+        listed = parted_brackets(listed)[0]
     verdict = _verdict("kind", outcome, "category", language, kind=asked, value=listed)
     # "cafe (vegan options)", not "café (cafe (vegan options))".
     is_said = outcome == "satisfied" and without_accents(listed.casefold()).startswith(

@@ -163,13 +163,18 @@ def degrees_of(metres: float, radius_m: float) -> float:
     return metres * 180.0 / (radius_m * pi)
 
 
-def distance_text(metres: int | None, *, exact: bool = False) -> str:
-    """Format a distance: `320 m`, `2.4 km`; `exact` to the metre: `3.02 km`."""
-    if metres is None:
-        return ""
-    if exact and metres >= 1000 and metres % 100:
-        return f"{metres / 1000:.3f}".rstrip("0") + " km"
-    return f"{metres} m" if metres < 1000 else f"{metres / 1000:.1f} km"
+def distance_text(metres: int | None, language: Language, *, exact: bool = False) -> str:
+    """Format a distance: `320 m`, `2.4 km`, `2,4 km`; `exact` to the metre: `3.02 km`."""
+    if metres is None or metres < 1000:
+        return "" if metres is None else f"{metres} m"
+    is_whole = not (exact and metres % 100)
+    kilometres = f"{metres / 1000:.1f}" if is_whole else f"{metres / 1000:.3f}".rstrip("0")
+    return f"{decimal_text(kilometres, language)} km"
+
+
+def decimal_text(figure: str, language: Language) -> str:
+    """Return a figure with the sign that a language has before decimals."""
+    return figure.replace(".", say("punctuation.decimal", language))
 
 
 def duration_text(seconds: int | None, language: Language) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from agent.core.strings import parted_brackets
 from agent.evidence.demand_words import is_news, verdict_marks
 from agent.evidence.figures import Figure, figures
-from agent.evidence.geo import distance_text, duration_text
+from agent.evidence.geo import decimal_text, distance_text, duration_text
 from agent.evidence.language import fold
 from agent.evidence.mentions import without_branch
 from agent.evidence.names import district_in_english, name_text, origins_of, titled_name
@@ -133,7 +133,7 @@ def _walk_text(place: Place, language: Language) -> str:
     if "walk_m" not in place:
         return ""
     minutes = duration_text(place.get("walk_s"), language)
-    distance = distance_text(place["walk_m"])
+    distance = distance_text(place["walk_m"], language)
     return say(
         "records.walk", language, distance=f"{distance} ({minutes})" if minutes else distance
     )
@@ -143,7 +143,7 @@ def _detour_text(place: Place, language: Language) -> str:
     if "detour_m" not in place:
         return ""
     key = "detour_on_foot" if place.get("detour_walked") else "detour"
-    return say(f"records.{key}", language, distance=distance_text(place["detour_m"]))
+    return say(f"records.{key}", language, distance=distance_text(place["detour_m"], language))
 
 
 def place_facts(place: Place, language: Language, *, is_nearest: bool = False) -> str:
@@ -175,7 +175,7 @@ def place_quote(place: Place, language: Language) -> str:
         place["address"],
         *distance_texts(place, language),
         _walk_text(place, language),
-        say("records.rated", language, rating=f"{place['rating']:g}")
+        say("records.rated", language, rating=decimal_text(f"{place['rating']:g}", language))
         if place["rating"] is not None
         else "",
         cost_words(place, language),
@@ -198,7 +198,7 @@ def distance_texts(place: Place, language: Language) -> list[str]:
     """Return how far a place is, and from where; from each of the places it was looked for at."""
     texts = list[str]()
     for origin, metres in origins_of(place, language):
-        far = distance_text(metres)
+        far = distance_text(metres, language)
         if far and origin:
             far = say("records.far", language, origin=origin, distance=far)
         texts += [far] if far else []
@@ -222,7 +222,7 @@ def route_text(route: Route, language: Language, *, steps: bool = True) -> str:
     mode = say(f"records.modes.{route['mode']}", language)
     ends = " → ".join(named_route_ends(route, language))
     facts = (
-        distance_text(route["distance_m"], exact=route["mode"] == "straight"),
+        distance_text(route["distance_m"], language, exact=route["mode"] == "straight"),
         duration_text(route["duration_s"], language),
         way_text(route["steps"], language) if steps else "",
     )
@@ -276,7 +276,7 @@ def _journey_text(steps: Sequence[RouteStep], language: Language) -> str:
     text = " → ".join(
         ride_text(step, language)
         if "line" in step
-        else say("records.walk", language, distance=distance_text(step["distance_m"]))
+        else say("records.walk", language, distance=distance_text(step["distance_m"], language))
         for step in steps
     )
     changes = say("records.transfers", language, count=rides - 1) if rides > 1 else ""

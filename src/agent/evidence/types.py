@@ -145,6 +145,8 @@ class Distance(TypedDict):
     metres: int | None
     kind: NotRequired[PlaceKind]
     """What was searched for where the origin was found, beside what found the place."""
+    unasked: NotRequired[bool]
+    """Whether it is for who writes to choose by: nobody asked how far it is from there."""
 
 
 class Place(TypedDict):

@@ -60,7 +60,7 @@ def in_english(words: str) -> str:
     if match["turn"] and not turn:
         return ""
     metres = round(float(match["number"]) * (1 if match["unit"] == "米" else 1000))
-    parts = [_VERBS[match["verb"]], distance_text(metres) or ""]
+    parts = [_VERBS[match["verb"]], distance_text(metres, "en")]
     parts += [_DIRECTIONS[match["direction"]]] if match["direction"] else []
     parts += [f"along {match['road']}"] if match["road"] else []
     parts += [f"by {match['via']}"] if match["via"] else []
@@ -85,7 +85,7 @@ def legs_text(steps: Sequence[RouteStep], language: Language) -> str:
     legs = list[str]()
     for step in steps:
         time = duration_text(step.get("duration_s"), language)
-        figures = filter(None, (distance_text(step["distance_m"]), time))
+        figures = filter(None, (distance_text(step["distance_m"], language), time))
         told = say("punctuation.comma", language).join(figures)
         legs.append(f"{step['instruction']}{say('punctuation.colon', language)}{told}")
     return in_script(say("punctuation.semicolon", language).join(legs), language)

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 
 from agent.core.strings import is_wide
 from agent.evidence.demand_words import demand_texts, unknown_to_all
+from agent.evidence.geo import decimal_text
 from agent.evidence.names import map_name, origins_of
 from agent.evidence.records import (
     cost_text,
@@ -171,18 +172,21 @@ def without_title(answer: str, question: str) -> str:
     return rest.lstrip("\n") if repeats else answer
 
 
-def metres(value: float | None) -> str:
-    """Return "350 m", "1.2 km", "12 km"; "" for None."""
+def metres(value: float | None, language: Language) -> str:
+    """Return "350 m", "1.2 km" or "1,2 km", "12 km"; "" for None."""
     if value is None:
         return ""
     if value < 1000:
         return f"{round(value)} m"
     kilometres = value / 1000
-    return f"{kilometres:.1f} km" if kilometres < 10 else f"{round(kilometres):,} km"
+    if kilometres < 10:
+        return f"{decimal_text(f'{kilometres:.1f}', language)} km"
+    return f"{round(kilometres):,} km"
 
 
-def rating(place: Place) -> str:
-    return "" if place["rating"] is None else f"{place['rating']:g}"
+def rating(place: Place, language: Language) -> str:
+    """Return "4.5" or "4,5"; "" where there is none."""
+    return "" if place["rating"] is None else decimal_text(f"{place['rating']:g}", language)
 
 
 def place_columns(places: Sequence[Place]) -> list[str]:
@@ -210,7 +214,7 @@ def column_title(key: str, places: Sequence[Place], language: Language) -> str:
 def place_cell(key: str, place: Place, places: Sequence[Place], language: Language) -> str:
     """Return what a table of `places` says of one of them in a column."""
     if key == "distance":
-        far = metres(place["distance_m"])
+        far = metres(place["distance_m"], language)
         return (
             far if _only_origin(places, language) else " · ".join(distance_texts(place, language))
         )
@@ -218,7 +222,7 @@ def place_cell(key: str, place: Place, places: Sequence[Place], language: Langua
         return " · ".join(demand_texts(place, places, language))
     cells: Mapping[str, Callable[[], str]] = {
         "name": lambda: " · ".join(dict.fromkeys((map_name(place, language), place["name"]))),
-        "rating": lambda: rating(place),
+        "rating": lambda: rating(place, language),
         "price": lambda: cost_text(place, language) or say("export.unknown", language),
         "hours": lambda: hours_text(place, language),
         "address": lambda: place["address"] or "",

@@ -32,11 +32,11 @@ _BETWEEN = re.compile(
     r"(?:(?<!\s)\s+)?(?:[,;:](?=\s|$)|[，、；：。·،؛]|\s[—–-]\s|\.(?=\s|\x01|$))\s*"
 )
 _LENGTH = re.compile(
-    r"(?<![\d.])(\d[\d.]*)\s?(米|公里|千米|k?m(?![a-z])|kilomet(?:re|er)s?|met(?:re|er)s?)",
+    r"(?<![\d.])(\d+(?:[.,]\d+)?)\s?(米|公里|千米|k?m(?![a-z])|kilomet(?:re|er)s?|met(?:re|er)s?)",
     re.IGNORECASE,
 )
 _STARS = re.compile(
-    r"★\s?(\d(?:\.\d)?)|(\d(?:\.\d)?)\s?(?:分|stars?)|(?<![\d.¥￥])(\d\.\d)(?!\s?[\w.%])",
+    r"★\s?(\d(?:[.,]\d)?)|(\d(?:[.,]\d)?)\s?(?:分|stars?)|(?<![\d.,¥￥])(\d[.,]\d)(?!\s?[\w.%])",
     re.IGNORECASE,
 )
 _PRICE = re.compile(r"[¥￥]\s?(\d+)|(?<!\d)(\d+)\s?(?:元|yuan)", re.IGNORECASE)
@@ -119,10 +119,10 @@ def _names(place: Place) -> Iterator[str]:
 
 def _is_told(clause: str, place: Place) -> bool:
     """Tell whether a clause says nothing but facts of the record."""
-    far = metres(place["distance_m"]).replace(" ", "").replace(",", "")
+    far = metres(place["distance_m"], "en").replace(" ", "").replace(",", "")
     told = (place["open_time"], place.get("open_time_en"), place.get("hours"))
     own_hours = [text for text in told if text]
-    hours, count = _plain(" ".join(own_hours)), 0
+    hours, stars, count = _plain(" ".join(own_hours)), rating(place, "en"), 0
 
     def taken(is_same: Callable[[re.Match[str]], bool]) -> Callable[[re.Match[str]], str]:
         def replaced(found: re.Match[str]) -> str:
@@ -133,19 +133,24 @@ def _is_told(clause: str, place: Place) -> bool:
         return replaced
 
     def length(found: re.Match[str]) -> str:
-        return found[1] + ("km" if found[2][0] in "公千kK" else "m")
+        return _point(found[1]) + ("km" if found[2][0] in "公千kK" else "m")
 
     rest = clause
     for text in own_hours:
         count, rest = count + (text in rest), rest.replace(text, "", 1)
     rest = _HOURS.sub(taken(lambda found: _plain(found[0]) in hours), rest)
     rest = _LENGTH.sub(taken(lambda found: length(found) == far), rest)
-    rest = _STARS.sub(taken(lambda found: found[found.lastindex or 0] == rating(place)), rest)
+    rest = _STARS.sub(taken(lambda found: _point(found[found.lastindex or 0]) == stars), rest)
     rest = _PRICE.sub(taken(lambda found: float(found[1] or found[2]) == place["cost"]), rest)
     is_other = any(sign.isdigit() or sign in (_CITED, _SIGN) for sign in rest)
     is_other = is_other or bool(_OWN_WORDS.search(rest))
     few = len(_UNSPACED.findall(rest)) <= _MOST_LETTERS and len(_WORD.findall(rest)) <= _MOST_WORDS
     return count > 0 and not is_other and few
+
+
+def _point(figure: str) -> str:
+    """Return a figure with a point before its decimals: "4,5" is 4.5."""
+    return figure.replace(",", ".")
 
 
 def _plain(hours: str) -> str:
@@ -198,7 +203,7 @@ def card_of(
 ) -> Card:
     """Return a place's card; `cited` is the number of its source."""
     photo = place["photo"] or ""
-    name, stars = map_name(place, language), rating(place)
+    name, stars = map_name(place, language), rating(place, language)
     facts = (
         *distance_texts(place, language),
         f"★ {stars}" if stars else "",

@@ -277,7 +277,7 @@ def grid_lines(frame: Frame) -> tuple[list[float], list[float]]:
 def scale_bar(frame: Frame) -> tuple[str, float]:
     """Return a nice length in words and in pixels."""
     length = nice_step(150 / frame.pixels_per_metre)
-    return metres(length), length * frame.pixels_per_metre
+    return metres(length, "en"), length * frame.pixels_per_metre
 
 
 def _grid(frame: Frame) -> str:

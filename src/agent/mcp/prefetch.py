@@ -150,8 +150,8 @@ class Prefetch:
         self._task = MapTask(**{**task, "radius_m": max(half, _LEAST_BETWEEN_M)})
         values = {"begin": in_script(begins, language), "end": in_script(ends, language)}
         if half > most:
-            self._remark("map_between", say("map.between_far", language, far=distance_text(most),
-                                          **values))  # fmt: skip
+            far = distance_text(most, language)
+            self._remark("map_between", say("map.between_far", language, far=far, **values))
         lng, lat = (at["lng"] + to["lng"]) / 2, (at["lat"] + to["lat"]) / 2
         return say("map.between", language, **values), Location(lng=lng, lat=lat, crs=at["crs"])
 
@@ -285,14 +285,15 @@ class Prefetch:
 
         A place at 1,515 m is read as one within 1.5 km: where there is none farther, it is no news.
         """
-        near, far = distance_text(metres), distance_text(self._result.radius_m)
+        language = self._options.language
+        near, far = (distance_text(each, language) for each in (metres, self._result.radius_m))
         farther = [
             place["source"]
             for place in self._result.places
-            if (lies := place["distance_m"] or 0) > metres and distance_text(lies) != near
+            if (lies := place["distance_m"] or 0) > metres and distance_text(lies, language) != near
         ]
         if farther:
-            message = say("map.widened", self._options.language, near=near, far=far)
+            message = say("map.widened", language, near=near, far=far)
             self._remark("map_widened", f"{self._what_around()}{message}")
             self._result.gaps[-1]["concerns"] = farther
 

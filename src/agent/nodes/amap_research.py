@@ -393,7 +393,9 @@ class _Branch:
             say(
                 "map.tried",
                 language,
-                where=" ".join(filter(None, (search["where"], distance_text(search["radius_m"])))),
+                where=" ".join(
+                    filter(None, (search["where"], distance_text(search["radius_m"], language)))
+                ),
                 words=search["words"],
                 count=search["hits"],
             )

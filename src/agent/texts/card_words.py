@@ -9,6 +9,7 @@ _SAID_AS = {
     "export.far": "records.far",
     "export.cost": "export.cost",
     **{f"records.{name}": f"records.{name}" for name in ("free", "price", "per_night", "minutes")},
+    "punctuation.decimal": "punctuation.decimal",
     **{f"{_CARD}.{name}": f"export.{name}" for name in ("address", "demands", "hours", "sources")},
 }
 """Texts of the page, by its keys, that other texts have in the languages of answers."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from math import inf
 from operator import itemgetter
-from typing import cast
+from typing import Any, cast
 
 from agent.assistants.common.listed_places import chosen_places
 from agent.core.strings import letters_of
@@ -65,6 +65,8 @@ _BESIDE: frozenset[PlaceKind | None] = frozenset({"parking", "station"})
 OF_ITS_ORIGIN = frozenset({"walk_m", "walk_s", "distance_from_en"})
 """Keys of a place that hold from where its distance is told."""
 _LONGEST_SAID = 90
+_MOST_OTHERS = 4
+"""Cards beside those of the places that a text names."""
 _BESIDE_M = 2000
 """As far as one looks for a car park or a café beside something else."""
 
@@ -95,7 +97,7 @@ async def places_as_shown(
     if not in_order or language == "zh":
         return in_order
     if language == "zh-Hant":
-        return [cast(Place, {**place, **_traditional(place)}) for place in in_order]
+        return [Place(**{**place, **_traditional_name(place)}) for place in in_order]  # type: ignore[typeddict-item]
     sounded = in_order
     if not reads_han(language):
         sounded = await asyncio.to_thread(with_pinyin, in_order, known)
@@ -104,10 +106,26 @@ async def places_as_shown(
     return [Place(**{**p, "hours": h}) if (h := hours_text(p, language)) else p for p in sounded]
 
 
-def _traditional(place: Place) -> dict[str, str]:
-    """Return a record's name and hours in traditional characters."""
+def _traditional_name(place: Place) -> dict[str, str]:
+    """Return a record's name and hours in traditional characters, beside its own."""
     name, hours = in_script(place["name"], "zh-Hant"), hours_text(place, "zh-Hant")
     return {"name_hant": name, **({"hours": hours} if hours else {})}
+
+
+_AS_LISTED = frozenset({"id", "name", "other_names", "open_time", "keywords"})
+"""What of a place stays as its record has it: code reads it, and the name is looked for."""
+
+
+def _in_traditional(record: Any, kept: Collection[str] = ("id",)) -> Any:
+    """Return what a record says in traditional characters, for nobody but its reader."""
+    if isinstance(record, str):
+        return in_script(record, "zh-Hant")
+    if isinstance(record, list):
+        return [_in_traditional(each, kept) for each in record]
+    if not isinstance(record, dict):
+        return record
+    return {key: value if key in kept else _in_traditional(value, kept)
+            for key, value in record.items()}  # fmt: skip
 
 
 def sources_as_shown(
@@ -145,7 +163,7 @@ async def forecasts_of(weather: Sequence[Weather], turn: Turn) -> list[Weather]:
     marked = [with_days_asked(each, days) for each in one_a_city(weather)]
     forecasts = [w for w in marked if not days or any("asked" in day for day in w["days"])]
     if is_chinese(language):
-        return forecasts
+        return _in_traditional(forecasts) if language == "zh-Hant" else forecasts
     return await asyncio.to_thread(lambda: [forecast_told(each, language) for each in forecasts])
 
 
@@ -172,7 +190,7 @@ async def readable(
     That is its English name, where it is one of the `known` places, or its sound.
     """
     if not anchor or reads_han(language):
-        return anchor
+        return _in_traditional(anchor) if language == "zh-Hant" else anchor
     names = [anchor["name"], anchor.get("district", "")]
     name, district = await asyncio.to_thread(lambda: [*map(district_in_english, names)])
     name = english_names(known).get(anchor["name"], name)
@@ -208,7 +226,7 @@ async def ways_of(
             if key in route:
                 way[key] = [await readable(each, language, known) or each for each in route[key]]
         ways.append(way)
-    return ways
+    return _in_traditional(ways) if language == "zh-Hant" else ways
 
 
 def _with_mentions(
@@ -246,7 +264,34 @@ def _with_mentions(
         place.pop("demands", None)
     named_first = [p for p in marked if p["mentioned"]]
     others = [p for p in marked if not (p["mentioned"] or _is_unasked(p) or fails_a_demand(p))]
+    others.sort(key=_lacks)
     return [*(named_first if first else in_list_order(named_first, text)), *others]
+
+
+def on_cards(places: Sequence[Place], language: Language, *, is_report: bool) -> list[Place]:
+    """Return the places that a message shows, as it shows them; the turn keeps all.
+
+    Beside those that its text names they are few, of which the record tells what was asked. A
+    report is read for its plan, and shows none besides.
+    """
+    named = [place for place in places if place.get("mentioned")]
+    others = [place for place in places if not (place.get("mentioned") or _lacks(place))]
+    others = others[: 0 if is_report and named else _MOST_OTHERS]
+    asked = [_without_unasked(place) for place in [*named, *others]]
+    return _in_traditional(asked, _AS_LISTED) if language == "zh-Hant" else asked
+
+
+def _lacks(place: Place) -> bool:
+    """Return whether a record lacks where a place is, or what a field of it could tell."""
+    unknown = (v for v in place.get("verdicts", []) if v["verdict"] == "unknown" and v["field"])
+    return not place["address"] or any(unknown)
+
+
+def _without_unasked(place: Place) -> Place:
+    """Return a place without how far it is from what only who wrote the text chose by."""
+    further = [each for each in place.get("further", []) if "unasked" not in each]
+    kept = {key: value for key, value in place.items() if key != "further"}
+    return cast(Place, kept | ({"further": further} if further else {}))
 
 
 def _records_again(places: Iterable[Place]) -> set[str]:
@@ -367,7 +412,7 @@ def with_nearest(places: Sequence[Place]) -> list[Place]:
     sought = _sought(places)
     return [
         # How far a car park is from each museum stands with the museum.
-        place if own and own <= _BESIDE else _near(place, own, sought)
+        place if own and own <= _BESIDE else _near(place, own, sought, is_asked=False)
         for place, (_, own, _) in zip(places, sought, strict=True)
     ]
 
@@ -405,8 +450,13 @@ def _sought(places: Sequence[Place]) -> list[_Sought]:
     return found
 
 
-def _near(place: Place, own: set[PlaceKind | None], sought: Iterable[_Sought]) -> Place:
-    """Return a place with how far the nearest of another kind is, where one is close by."""
+def _near(
+    place: Place, own: set[PlaceKind | None], sought: Iterable[_Sought], *, is_asked: bool = True
+) -> Place:
+    """Return a place with how far the nearest of another kind is, where one is close by.
+
+    A car park or a station is always asked for beside something.
+    """
     sought = [*sought]
     names = Counter(other["name"] for other, _, _ in sought)
     others = [
@@ -426,6 +476,8 @@ def _near(place: Place, own: set[PlaceKind | None], sought: Iterable[_Sought]) -
         near["origin_en"] = english
     if known := [kind for kind in its if kind]:
         near["kind"] = min(known, key=str)
+    if not (is_asked or near.get("kind") in _BESIDE):
+        near["unasked"] = True
     told = [each for each in place.get("further", []) if each["origin"] != name]
     return Place(**{**place, "further": [*told, near]})
 

@@ -30,6 +30,7 @@ from agent.assistants.common.previous import (
 from agent.assistants.common.remembered import remember
 from agent.assistants.common.shown_records import (
     forecasts_of,
+    on_cards,
     places_as_shown,
     readable,
     sources_as_shown,
@@ -139,6 +140,10 @@ async def write_message(
         ruled_out=checked.ruled_out,
     )  # fmt: skip
     places = await await_or_else("the places", in_order, lambda: draft.shown_places)
+    cards = or_else(
+        "the cards", lambda: on_cards(places, draft.language, is_report=parts.is_report),
+        lambda: places,
+    )  # fmt: skip
     used = partial(sources_as_shown, cited, places, draft.language, state.get("routes", []))
     cited = or_else("the records' quotes", used, lambda: cited)
     checked = replace(checked, used=cited)
@@ -146,7 +151,7 @@ async def write_message(
     anchor = await await_or_else("the anchor", centre, lambda: None)
     metadata = {
         **or_else("the metadata", lambda: _metadata(draft, parts, checked, seconds), dict),
-        **await _records(draft, checked, _on_cards(places, parts), anchor),
+        **await _records(draft, checked, cards, anchor),
     }
     remembered = remember(turn, draft.services, cited, places, draft.texts)
     await await_or_else("what is cited", remembered, lambda: None)
@@ -162,15 +167,6 @@ async def write_message(
 
 def _ways_of_report(draft: Draft, parts: MessageParts) -> Sequence[Route]:
     return draft.state.get("routes", []) if parts.is_report else ()
-
-
-def _on_cards(places: list[Place], parts: MessageParts) -> list[Place]:
-    """Return the places that the message shows: of a report's those that it names, if any.
-
-    A report is read for its plan: what else was found on the way to it is left to the state.
-    """
-    named = [place for place in places if place.get("mentioned")] if parts.is_report else []
-    return named or places
 
 
 async def _streamed(draft: Draft, parts: MessageParts) -> tuple[BaseMessage, Checked]:

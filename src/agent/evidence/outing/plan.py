@@ -174,7 +174,7 @@ class _Planner:
         self.misplaced = 0
         """Stops of the planned day that come before one of an earlier turn."""
         self._all = places
-        close = _without_far(places, self._leave_out)
+        close = _without_far(places, self._leave_out, self._language)
         possible, self._possible, _ = self._turns_of(close)
         turns = {place["id"]: turn for place, turn in zip(close, possible, strict=True)}
         self._changed = {*self._not_before, *self._not_after, *self._wish.get("eats", ())}
@@ -565,7 +565,9 @@ def _opened(hours: Sequence[Opening] | None, weekday: int) -> list[tuple[int, in
     return [(each.start, each.end) for each in hours if weekday in each.days]
 
 
-def _without_far(places: Sequence[Place], leave_out: Callable[..., None]) -> list[Place]:
+def _without_far(
+    places: Sequence[Place], leave_out: Callable[..., None], language: Language
+) -> list[Place]:
     """Return the places that lie together; the others are left out with their distance."""
     if len(places) < 3:
         return [*places]
@@ -577,7 +579,7 @@ def _without_far(places: Sequence[Place], leave_out: Callable[..., None]) -> lis
     for place in places:
         far = metres_apart(middle, place["wgs84"])
         if far > _TOO_FAR_M:
-            leave_out(place, "far", distance=distance_text(round(far)))
+            leave_out(place, "far", distance=distance_text(round(far), language))
         else:
             close.append(place)
     return close

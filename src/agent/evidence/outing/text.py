@@ -39,7 +39,7 @@ def leg_text(leg: Leg, language: Language) -> str:
         key,
         language,
         mode=mode,
-        distance=distance_text(leg["distance_m"]),
+        distance=distance_text(leg["distance_m"], language),
         time=duration_text(leg["duration_s"], language),
     )
 

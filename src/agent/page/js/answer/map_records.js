@@ -82,14 +82,15 @@ function endsOf({ origin, destination, origin_en, destination_en, ends: [from, t
 
 /** @param {Route} route @param {Spoken} spoken @param {HTMLElement|null} citation */
 function routeParts(route, spoken, citation) {
-  const facts = [metres(route.distance_m), minutes(route.duration_s, spoken)].filter(Boolean).join(" · ");
+  const facts = [metres(route.distance_m, spoken), minutes(route.duration_s, spoken)]
+    .filter(Boolean).join(" · ");
   const steps = route.steps ?? [];
   return [
     el("p", {}, el("span", { class: "tag" }, modeOf(route, spoken)), " ",
       el("strong", {}, endsOf(route, spoken).join(" → ")), " ",
       el("span", { class: "muted" }, facts), " ", citation),
     steps.length > 0 && el("details", {}, el("summary", {}, say("steps", { n: steps.length })),
-      el("ol", {}, ...steps.map((step) => el("li", {}, stepText(step))))),
+      el("ol", {}, ...steps.map((step) => el("li", {}, stepText(step, spoken))))),
     el("p", {},
       link(route.url, text("page.place_card.open", spoken, { map: mapName(route, spoken) }),
         { class: "button place-way" }),
@@ -102,10 +103,13 @@ function routeParts(route, spoken, citation) {
 const modeOf = ({ mode }, spoken) =>
   (hasText(`records.modes.${mode}`) ? text(`records.modes.${mode}`, spoken) : mode);
 
-/** Tells what to do, and how far where the words do not say so. @param {RouteStep} step */
-function stepText({ instruction, distance_m: far }) {
+/**
+ * Tells what to do, and how far where the words do not say so.
+ * @param {RouteStep} step @param {Spoken} spoken
+ */
+function stepText({ instruction, distance_m: far }, spoken) {
   const isSaid = /\d\s*(?:米|公里|m|km)/.test(instruction);
-  return !far || isSaid ? instruction : `${instruction} · ${metres(far)}`;
+  return !far || isSaid ? instruction : `${instruction} · ${metres(far, spoken)}`;
 }
 
 /** Tells whole minutes, at least one. @param {number|null} seconds @param {Spoken} spoken */

@@ -125,7 +125,7 @@ function nameOf(box, words, place) {
 /** @param {Place} place @param {Spoken} spoken */
 function facts(place, spoken) {
   const say = sayIn(spoken);
-  const stars = rating(place);
+  const stars = rating(place, spoken);
   const open = isOpen(place, new Date());
   const when = [
     open !== null && el("span", { class: "tag", dataset: { open: String(open) } },

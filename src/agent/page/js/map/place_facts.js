@@ -6,14 +6,21 @@
 import { hasText, isChinese, text } from "../i18n.js";
 import { halfEven, oneDecimal } from "../rounding.js";
 
-/** Tells a length: "350 m", "1.2 km", "12 km"; empty for null. @param {number|null|undefined} value metres */
-export function metres(value) {
+/**
+ * Tells a length: "350 m", "1.2 km" or "1,2 km", "12 km"; empty for null.
+ * @param {number|null|undefined} value metres @param {Spoken} [spoken]
+ */
+export function metres(value, spoken) {
   if (value === null || value === undefined) return "";
   if (value < 1000) return `${halfEven(value)} m`;
   const kilometres = value / 1000;
-  if (kilometres < 10) return `${oneDecimal(kilometres)} km`;
+  if (kilometres < 10) return `${decimal(oneDecimal(kilometres), spoken)} km`;
   return `${halfEven(kilometres).toLocaleString("en-US")} km`;
 }
+
+/** Writes a figure as a language writes decimals. @param {string} figure @param {Spoken} [spoken] */
+const decimal = (figure, spoken) =>
+  (spoken ? figure.replace(".", text("punctuation.decimal", spoken)) : figure);
 
 /** The local name behind a Chinese one: in each line it is only long. */
 const LOCAL_NAME = /^(.*\p{Script=Han}.*?) \([^()\p{Script=Han}]*\p{Ll}[^()\p{Script=Han}]*\)$/u;
@@ -27,16 +34,19 @@ const LOCAL_NAME = /^(.*\p{Script=Han}.*?) \([^()\p{Script=Han}]*\p{Ll}[^()\p{Sc
 export function distanceText(place, spoken) {
   const own = { origin: place.distance_from, origin_en: place.distance_from_en, metres: place.distance_m };
   const told = [own, ...(place.further ?? [])].map((each) => {
-    const distance = metres(each.metres);
+    const distance = metres(each.metres, spoken);
     const origin = (!isChinese(spoken) && each.origin_en) || each.origin?.replace(LOCAL_NAME, "$1");
     return distance && origin ? text("export.far", spoken, { origin, distance }) : distance;
   });
   return told.filter(Boolean).join(" · ");
 }
 
-/** Tells "4.5"; empty where there is no rating. @param {Pick<Place, "rating">} place */
-export function rating(place) {
-  return place.rating === null || place.rating === undefined ? "" : general(place.rating);
+/**
+ * Tells "4.5" or "4,5"; empty where there is no rating.
+ * @param {Pick<Place, "rating">} place @param {Spoken} [spoken]
+ */
+export function rating(place, spoken) {
+  return place.rating === null || place.rating === undefined ? "" : decimal(general(place.rating), spoken);
 }
 
 /**
@@ -58,7 +68,7 @@ export function cost(place, spoken) {
  * @param {Spoken} spoken
  */
 export function shortFacts(place, spoken) {
-  const stars = rating(place);
+  const stars = rating(place, spoken);
   return [distanceText(place, spoken), stars && `★ ${stars}`, cost(place, spoken)].filter(Boolean);
 }
 

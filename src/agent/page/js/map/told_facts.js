@@ -7,9 +7,9 @@ import { metres, rating } from "./place_facts.js";
  * read from its beginning only.
  */
 const BETWEEN = /(?:(?<!\s)\s+)?(?:[,;:](?=\s|$)|[，、；：。·،؛]|\s[—–-]\s|\.(?=\s|\u0001|$))\s*/gu;
-const LENGTH = /(?<![\d.])(\d[\d.]*)\s?(米|公里|千米|k?m(?![a-z])|kilomet(?:re|er)s?|met(?:re|er)s?)/giu;
+const LENGTH = /(?<![\d.])(\d+(?:[.,]\d+)?)\s?(米|公里|千米|k?m(?![a-z])|kilomet(?:re|er)s?|met(?:re|er)s?)/giu;
 const STARS =
-  /★\s?(\d(?:\.\d)?)|(\d(?:\.\d)?)\s?(?:分|stars?)|(?<![\d.¥￥])(\d\.\d)(?!\s?[\p{L}\d.%])/giu;
+  /★\s?(\d(?:[.,]\d)?)|(\d(?:[.,]\d)?)\s?(?:分|stars?)|(?<![\d.,¥￥])(\d[.,]\d)(?!\s?[\p{L}\d.%])/giu;
 const PRICE = /[¥￥]\s?(\d+)|(?<!\d)(\d+)\s?(?:元|yuan)/giu;
 const HOURS = /\d?\d:\d\d\s?[-–~]\s?(?:次日)?\d?\d:\d\d/gu;
 /** Words with nothing but told facts in brackets behind them say something themselves. */
@@ -78,13 +78,16 @@ function isTold(clause, place) {
     .reduce((words, each) => words.replace(each, (found) => taken(true, found)), clause)
     .replace(HOURS, (found) => taken(hours.includes(plain(found)), found))
     .replace(LENGTH, (found, figure, unit) =>
-      taken(`${figure}${/^(公里|千米|k)/iu.test(unit) ? "km" : "m"}` === far, found))
-    .replace(STARS, (found, one, two, three) => taken((one ?? two ?? three) === stars, found))
+      taken(`${point(figure)}${/^(公里|千米|k)/iu.test(unit) ? "km" : "m"}` === far, found))
+    .replace(STARS, (found, one, two, three) => taken(point(one ?? two ?? three) === stars, found))
     .replace(PRICE, (found, one, other) => taken(Number(one ?? other) === place.cost, found));
   const letters = rest.match(UNSPACED)?.length ?? 0, words = rest.match(WORD)?.length ?? 0;
   const isOther = /[\d\u0001\u0002]/u.test(rest) || OWN_WORDS.test(rest);
   return count > 0 && !isOther && letters <= MOST_LETTERS && words <= MOST_WORDS;
 }
+
+/** Writes "4,5" as 4.5. @param {string} figure */
+const point = (figure) => figure.replace(",", ".");
 
 /** @param {string} hours */
 const plain = (hours) => hours.replace(/[–~]/gu, "-").replaceAll(" ", "");

@@ -1,0 +1,151 @@
+"""Which places a message shows, and what their cards say of them."""
+
+from typing import Any
+
+import pytest
+
+from agent.assistants.common.shown_records import (
+    on_cards,
+    readable,
+    ways_of,
+    with_nearest,
+)
+from agent.evidence.constraints import check
+from agent.evidence.geo import decimal_text
+from agent.evidence.types import Anchor, Distance, Location, Place, PlaceVerdict
+from agent.export.place_cards import card_of, told_parts
+from agent.mcp.new_records import new_route
+from agent.texts import Language, prepare_language
+from tests.unit import export_samples
+
+
+def entered(name: str, *, mentioned: bool = False, **more: Any) -> Place:
+    sample = {**export_samples.place(name=name), "id": name, "mentioned": mentioned}
+    return Place(**{**sample, **more})  # type: ignore[typeddict-item]
+
+
+def verdict(outcome: Any, field: str = "open_time") -> PlaceVerdict:
+    return PlaceVerdict(constraint="open_at", verdict=outcome, field=field, text="")
+
+
+NAMED = [entered("甲", mentioned=True), entered("乙", mentioned=True, address="")]
+
+
+def names(places: list[Place], **how: Any) -> list[str]:
+    return [place["name"] for place in on_cards(places, "zh", **{"is_report": False, **how})]
+
+
+def test_beside_the_places_that_a_text_names_few_others_are_shown() -> None:
+    """Eleven cafés stood below an answer that had chosen three."""
+    others = [entered(f"丙{number}") for number in range(11)]
+    assert names([*NAMED, *others]) == ["甲", "乙", "丙0", "丙1", "丙2", "丙3"]
+    assert names(others) == ["丙0", "丙1", "丙2", "丙3"]
+    assert names([*NAMED, *others], is_report=True) == ["甲", "乙"]
+    assert names(others, is_report=True) == ["丙0", "丙1", "丙2", "丙3"]
+
+
+def test_a_place_besides_tells_where_it_is_and_what_was_asked_of_its_record() -> None:
+    places = [
+        *NAMED,
+        entered("无址", address=None),
+        entered("不明", verdicts=[verdict("unknown")]),
+        entered("开门", verdicts=[verdict("satisfied"), verdict("unknown", field="")]),
+    ]
+    assert names(places) == ["甲", "乙", "开门"]
+
+
+def test_a_card_says_how_far_a_place_is_from_where_it_was_asked_and_not_from_a_neighbour() -> None:
+    """A bar was "675 m from Xibei", which only the writer chose dinner by."""
+    bar = entered("酒吧", mentioned=True, source="a0-0", keywords=["酒吧"], category="酒吧")
+    dinner = entered("西贝", source="a1-0", keywords=["餐厅"], category="餐厅")
+    lot = entered("停车场", source="a2-0", keywords=["停车场"], category="停车场")
+    [shown, *_] = with_nearest([bar, dinner])
+    assert [far["origin"] for far in shown["further"]] == ["西贝"], "for who writes"
+    assert "further" not in on_cards([shown], "zh", is_report=False)[0]
+    [shown, *_] = with_nearest([bar, lot])
+    assert [far["origin"] for far in on_cards([shown], "zh", is_report=False)[0]["further"]] == [
+        "停车场"
+    ], "a car park is asked for beside something"
+
+
+def test_a_card_in_traditional_chinese_has_every_word_in_traditional_characters() -> None:
+    further = [Distance(origin="东门车站", metres=90)]
+    place = entered("甲", mentioned=True, address="中华路25号", district="黄浦区", category="餐厅",
+                    distance_from="东方书店", further=further)  # fmt: skip
+    [shown] = on_cards([place], "zh-Hant", is_report=False)
+    told = (shown["address"], shown["district"], shown["category"], shown["distance_from"])
+    assert told == ("中華路25號", "黃浦區", "餐廳", "東方書店")
+    assert shown["further"][0]["origin"] == "東門車站"
+    assert place["category"] == "餐厅", "the record stays as code reads it"
+    assert on_cards([place], "zh", is_report=False) == [place]
+
+
+@pytest.mark.parametrize(
+    ("language", "demands", "place", "text"),
+    [
+        ("en", {"suits": ["wheelchair"]},
+         {"category": "restaurant (wheelchair access, vegan options)"},
+         "accessible by wheelchair (wheelchair access)"),
+        ("en", {"suits": ["wheelchair"]},
+         {"category": "restaurant (italian, wheelchair access)", "suits": ["wheelchair"]},
+         "accessible by wheelchair"),
+        ("zh", {"suits": ["wheelchair"]}, {"category": "咖啡馆（比萨，无障碍）"},
+         "轮椅可到（无障碍）"),
+        ("en", {"suits": ["indoor"]}, {"category": "museum (wheelchair access)"},
+         "indoors (museum)"),
+        ("en", {"suits": ["vegan"]},
+         {"category": "restaurant (vegan, pizza)", "suits": ["vegan"], "wholly": ["vegan"]},
+         "vegan"),
+        ("en", {"other": ["Italian"]}, {"category": "restaurant (italian, vegan options)"},
+         "Italian"),
+        ("en", {"other": ["vegan"]}, {"category": "restaurant (italian, vegan options)"},
+         "vegan (vegan options)"),
+    ],
+)  # fmt: skip
+def test_a_tick_names_the_tag_that_bears_the_demand_and_no_other(
+    language: Language, demands: Any, place: dict[str, Any], text: str
+) -> None:
+    """ "✓ accessible (restaurant, vegan options, …)" """
+    assert check(entered("甲", **place), demands, language)[0]["text"] == text
+
+
+async def test_ways_forecasts_and_centres_are_in_traditional_characters_too() -> None:
+    await prepare_language("zh-Hant")
+    near = Anchor(name="东门车站", wgs84={"lng": 116.4, "lat": 39.9})
+    centre = await readable(near, "zh-Hant")
+    assert centre is not None
+    assert centre["name"] == "東門車站"
+    stops = [(name, Location(lng=116.4, lat=39.9, crs="WGS-84")) for name in ("东门", "书店")]
+    way = new_route(
+        id="amap:way", mode="walking", url="", distance_m=1, duration_s=60, stops=stops,
+        steps=[{"instruction": "向东步行1米右转", "distance_m": 1}],
+    )  # fmt: skip
+    [told] = await ways_of([way], "zh-Hant")
+    assert (told["origin"], told["destination"], told["id"]) == ("東門", "書店", "amap:way")
+    assert told["steps"][0]["instruction"] == "向東步行1米右轉"
+    assert await ways_of([way], "zh") == [way]
+
+
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [
+        ("de", "1,2 km ab Hauptbahnhof"),
+        ("fr", "1,2 km depuis Hauptbahnhof"),
+        ("es", "a 1,2 km desde Hauptbahnhof"),
+        ("ru", "1,2 km от «Hauptbahnhof»"),
+        ("en", "1.2 km from Hauptbahnhof"),
+        ("zh", "距Hauptbahnhof 1.2 km"),
+    ],
+)
+def test_a_distance_is_written_as_its_language_writes_it_and_needs_no_article(
+    language: Language, told: str
+) -> None:
+    """ "1.2 km von Hauptbahnhof" """
+    place = entered("甲", distance_m=1234, distance_from="Hauptbahnhof", rating=4.5)
+    card = card_of(place, language)
+    assert card.facts[0] == told
+    assert card.facts[1] == f"★ {decimal_text('4.5', language)}"
+    whole = f"{place['name']}: {told}, {decimal_text('4.5', language)}, quiet"
+    parts = told_parts(whole, place, (0, 1))
+    left = [sign for at, sign in enumerate(whole) if not any(a <= at < b for a, b in parts)]
+    assert "".join(left) == "quiet"
