@@ -89,6 +89,22 @@ async def test_a_text_from_memory_alone_is_judged_and_marked_and_none_of_it_is_t
     assert done.counts["unchecked"] == done.counts["total"] == 3
 
 
+async def test_a_heading_that_states_something_is_judged_and_keeps_its_form() -> None:
+    cited = f"故宫门票60元[1]({URL})。"
+    body = f"# 故宫门票80元\n\n{cited}\n\n**每天都开放的地方**\n\n{cited}\n\n## 门票\n\n{cited}"
+    reader = Reader(
+        故宫门票80元={"v": "x", "p": ["1.1"], "bad": ["80元"], "says": "60 元",
+                 "fix": "故宫门票60元 [1]"},
+        每天={"v": "n", "bad": ["每天都开放"], "fix": "-"},
+        门票={"v": "s", "p": ["1.1"]},
+    )  # fmt: skip
+    done = await checked(body, reader)
+    assert done.text.startswith(f"# 故宫门票60元\n\n{cited}\n\n**每天都开放†的地方**")
+    assert "\n## 门票\n" in done.text
+    assert [plain for batch in reader.batches for plain in batch].count("门票") == 0
+    assert done.counts["total"] == 5
+
+
 async def test_every_statement_is_judged_once_also_those_of_blocks_that_ended_early() -> None:
     blocks = [f"第{n}句门票60元[1]({URL})。" for n in range(40)]
     reader = Reader(门票=SUPPORTED)

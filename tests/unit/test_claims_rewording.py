@@ -209,10 +209,11 @@ def test_a_sentence_or_an_item_goes_where_another_one_stands_beside_it() -> None
     text = "Places:\n\n- In & Out is open daily.\n- Taikoo Li has 800 cars.\n\nThat is all."
     found = statements(text, LINKED)
     gone = Outcome("missing", revised="")
-    assert [can_be_left_out(found, at, []) for at in range(4)] == [False, True, True, True]
+    assert [can_be_left_out(found, at, []) for at in range(4)] == [False, True, True, False]
+    assert can_be_left_out(found, 3, [], closes=True)
     assert not can_be_left_out(found, 2, [Outcome("own"), gone])
     below = statements("It is open.\n\n## Prices\n\nIt is free.", LINKED)
-    assert not can_be_left_out(below, 1, []), "its heading would stand alone"
+    assert not can_be_left_out(below, 1, [], closes=True), "its heading would stand alone"
 
 
 @pytest.mark.parametrize(

@@ -135,18 +135,22 @@ def _counted_down(text: str, gone: Container[int]) -> list[tuple[int, int, str]]
     return edits
 
 
-def can_be_left_out(statements: Sequence[Statement], at: int, outcomes: Sequence[Outcome]) -> bool:
+def can_be_left_out(
+    statements: Sequence[Statement], at: int, outcomes: Sequence[Outcome], *, closes: bool = False
+) -> bool:
     """Return whether a sentence or an item can be spared: others of its block stand beside it.
 
-    So can a last paragraph behind another one. `outcomes` are those of the statements before it, as
-    far as they are known.
+    So can a last paragraph behind another one, where that `closes` a text. `outcomes` are those of
+    the statements before it, as far as they are known.
     """
     one = statements[at]
     # A heading between them counts, too: what stands below it alone stays.
-    is_last = one is statements[-1]
-    blocks = range(one.block - is_last, one.block + 1)
+    blocks = range(one.block - (closes and one is statements[-1]), one.block + 1)
     return one.kind not in NAMING and any(
-        other.block in blocks and n != at and (n >= len(outcomes) or outcomes[n].revised != "")
+        other.block in blocks
+        and other.kind != "heading"
+        and n != at
+        and (n >= len(outcomes) or outcomes[n].revised != "")
         for n, other in enumerate(statements)
     )
 

@@ -40,7 +40,7 @@ Text = Annotated[str, BeforeValidator(_text)]
 _Texts = Annotated[list[str], BeforeValidator(_list)]
 
 
-_IN_ONE = re.compile(r"\W*(\d{1,4}[a-z]?)\W+([a-z])\b(.*)", re.DOTALL)
+_IN_ONE = re.compile(r"\W*(h?\d{1,4}[a-z]?)\W+([a-z])\b(.*)", re.DOTALL)
 _PASSAGE = re.compile(r"\d{1,4}\.\d{1,4}")
 
 

@@ -417,7 +417,7 @@ def _bars(row: str) -> int:
 
 def _begun(statements: Sequence[Statement], words: str) -> _Change:
     """Return words as a paragraph before the first statement, below the title."""
-    first = statements[0] if statements else None
+    first = next((one for one in statements if one.kind != "heading"), None)
     at = first.line if first and first.kind != "cell" else 0
     return _Change(at, at, f"{words}\n\n" if words else "")
 

@@ -39,7 +39,7 @@ def as_the_judge_says(
     for one, outcome in zip(statements, outcomes, strict=True):
         words = outcome.right
         if words is None and outcome.fix == LEAVES_OUT:
-            words = "" if can_be_left_out(statements, len(found), found) else None
+            words = "" if can_be_left_out(statements, len(found), found, closes=True) else None
         elif words is None and outcome.fix:
             words = reworded(one, outcome.fix, evidence, notation)
         found.append(
@@ -69,12 +69,14 @@ def without_false(statements: Sequence[Statement], outcomes: Sequence[Outcome]) 
 def reworded(one: Statement, fix: str, evidence: Evidence, notation: Notation) -> str:
     """Return a judge's wording, which cites what the statement did where it cites nothing.
 
-    Its citations stand before its stop, and none in a cell whose row has them.
+    Its citations stand before its stop, and none in a heading, or in a cell whose row has them.
     """
     words = _with_head(one.text, with_citations(fix, evidence, notation, one.exact)).rstrip()
     cited = [name for match in notation.pattern.finditer(words) for name in notation.read(match)]
-    if one.kind == "cell" and not one.citations and {*cited} <= {*one.cited}:
-        return notation.pattern.sub("", words).rstrip()
+    is_in_row = one.kind == "cell" and not one.citations and {*cited} <= {*one.cited}
+    if is_in_row or one.kind == "heading":
+        bold = "**" * (one.kind == "heading" and one.text.startswith("**") and "**" not in words)
+        return f"{bold}{notation.pattern.sub('', words).rstrip()}{bold}"
     if not cited and one.citations and "[0]" not in fix:
         return ending_with(notation.write(one.cited[0]), words)
     at, written = len(words), ""

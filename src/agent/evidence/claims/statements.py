@@ -7,7 +7,7 @@ from string import ascii_lowercase
 
 from agent.core.strings import code_fence, is_table_rule, letters_of
 from agent.evidence.citations import MARKER, NOT_FOUND
-from agent.evidence.figures import Figure
+from agent.evidence.figures import Figure, figures
 from agent.evidence.language import is_cut, sentence_spans
 from agent.evidence.markdown import link_url
 from agent.evidence.numbering import source_key
@@ -144,7 +144,7 @@ _STOPS = ".。!！?？"
 _A_NAME = 16
 """Characters of a row's label that is no more than one."""
 _CONTEXT, _MOST_CELLS, _MOST_INHERITED = 160, 40, 4
-_LONGEST_WORD = 30
+_LONGEST_WORD, _LONGEST_HEADING, _A_FEW_WORDS, _HAN_WEIGHT = 30, 300, 18, 3
 
 
 def end_of(text: str) -> str:
@@ -177,8 +177,9 @@ class Splitter:
         self._block = self._number = 0
         self._table: list[str] | None = None
         self._heads: list[tuple[str, ...]] = []
+        self._heads_read = 0
         self.headings: list[Statement] = []
-        """Named h1, h2 and so on."""
+        """Those that state nothing; all are named h1, h2 and so on."""
 
     def split(self, text: str, offset: int = 0) -> list[Statement]:
         """Return the statements of the next blocks of a text, which begin at an offset in it."""
@@ -204,19 +205,24 @@ class Splitter:
             return self._row(line, at)
         self._table = None
         if _is_heading(line) or _BOLD_LINE.fullmatch(line):
-            self._head_line(line, at)
-            return []
+            return self._head_line(line, at)
         return self._sentences(line, at)
 
-    def _head_line(self, line: str, at: int) -> None:
+    def _head_line(self, line: str, at: int) -> list[Statement]:
         self._heading, self._before, self._above = line.strip().strip("#*:： "), "", []
         self._section = self._heading if _is_heading(line) else self._section
         self._block += 1
-        if words := line.strip().lstrip("# "):
-            head = self._statement(words, at + line.index(words))
-            name = f"h{len(self.headings) + 1}"
-            head = replace(head, kind="heading", block=self._block, line=at, name=name)
-            self.headings.append(head)
+        words = line.strip().lstrip("# ")
+        if not words:
+            return []
+        self._heads_read += 1
+        head = self._statement(words, at + line.index(words))
+        name = f"h{self._heads_read}"
+        head = replace(head, kind="heading", block=self._block, line=at, name=name)
+        if _is_more_than_a_name(head.plain):
+            return [head]
+        self.headings.append(head)
+        return []
 
     def _sentences(self, line: str, at: int) -> list[Statement]:
         lead = _LEAD.match(line)
@@ -293,6 +299,8 @@ class Splitter:
         """Return the statements of a line with their numbers; cells of a row share one."""
         names = []
         for place, statement in enumerate(statements):
+            if statement.kind == "heading":
+                return [*statements]
             self._number += statement.kind != "cell" or not place
             letter = chr(ord("a") + place % 26) if statement.kind == "cell" else ""
             names.append(replace(statement, name=f"{self._number}{letter}"))
@@ -314,7 +322,7 @@ def statements(text: str, notation: Notation) -> list[Statement]:
 
 
 def headings(text: str, notation: Notation) -> list[Statement]:
-    """Return the headings of a whole text: nobody judges them."""
+    """Return the headings of a whole text that state nothing: nobody judges them."""
     splitter = Splitter(notation)
     splitter.split(text)
     return splitter.headings
@@ -344,6 +352,18 @@ def _may_be_thousands(number: str) -> bool:
     return bool(dot) and (whole + rest).isdecimal() and len(whole) <= 3 == len(rest)
 
 
+def _is_more_than_a_name(heading: str) -> bool:
+    """Return whether a heading may state something: it has a figure, or some words."""
+    letters = letters_of(heading)
+    weight = sum(_HAN_WEIGHT if char >= "\u3000" else 1 for char in letters)
+    return weight >= _A_FEW_WORDS or any(states(each, heading) for each in figures(heading))
+
+
 def _is_heading(line: str) -> bool:
     signs = line.lstrip().partition(" ")[0]
-    return bool(signs) and not signs.strip("#") and len(signs) < len(line.strip())
+    return (
+        bool(signs)
+        and len(line) <= _LONGEST_HEADING
+        and not signs.strip("#")
+        and len(signs) < len(line.strip())
+    )
