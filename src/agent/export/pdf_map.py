@@ -14,6 +14,7 @@ from agent.export.svg_map import (
     Frame,
     Label,
     Pin,
+    Spot,
     frame_of,
     grid_lines,
     place_labels,
@@ -21,7 +22,7 @@ from agent.export.svg_map import (
     spread,
 )
 
-_GREY = "#5f6368"
+_GREY, _GROUND = "#5f6368", HexColor("#eef1ec")
 
 
 def map_drawing(
@@ -30,16 +31,16 @@ def map_drawing(
     """Return numbered points in the projection of the other maps, the first `path` joined."""
     scale = width / WIDTH
     drawing = Drawing(width, HEIGHT * scale)
-    ground = HexColor("#eef1ec")
-    drawing.add(Rect(0, 0, width, HEIGHT * scale, fillColor=ground, strokeColor=ground))
+    drawing.add(Rect(0, 0, width, HEIGHT * scale, fillColor=_GROUND, strokeColor=_GROUND))
     if not pins:
         return drawing
     frame = frame_of([*pins, *([anchor] if anchor else [])])
     _add_grid(drawing, frame, scale)
     spots = spread([frame.project(pin.lng, pin.lat) for pin in pins])
     green, faint, white = HexColor("#14746a"), HexColor("#8a9a96"), HexColor("#ffffff")
-    if path > 1:
-        line = [part for x, y in spots[:path] for part in (x * scale, (HEIGHT - y) * scale)]
+    way = spots[: path if path > 1 else 0]
+    if way:
+        line = [part for x, y in way for part in (x * scale, (HEIGHT - y) * scale)]
         drawing.add(PolyLine(line, strokeColor=green, strokeWidth=1.5, strokeDashArray=[4, 3]))
     text = {"fontName": f"{LATIN}-Bold", "fontSize": 9, "textAnchor": "middle", "fillColor": white}
     boxes = [Box(x - 12, y - 12, x + 12, y + 12) for x, y in spots]
@@ -50,8 +51,8 @@ def map_drawing(
         for radius, fill in ((6, None), (2, red)):
             spot = Circle(x * scale, (HEIGHT - y) * scale, radius, fillColor=fill, strokeColor=red)
             drawing.add(spot)
-        for label in place_labels([(printable_text(anchor.name), (x, y + 14))], boxes):
-            drawing.add(_label(label, scale))
+        for label in place_labels([(printable_text(anchor.name), (x, y + 14))], boxes, way):
+            _add_label(drawing, label, scale, way)
     for pin, (x, y) in zip(pins, spots, strict=True):
         across, up = x * scale, (HEIGHT - y) * scale
         colour = green if pin.strong else faint
@@ -59,8 +60,8 @@ def map_drawing(
         drawing.add(String(across, up - 3, str(pin.number), **text))
     # A label's place is that beside the head of a pin, whose tip is below it.
     names = [(printable_text(p.name), (x, y + 19)) for p, (x, y) in zip(pins, spots, strict=True)]
-    for label in place_labels(names, boxes):
-        drawing.add(_label(label, scale))
+    for label in place_labels(names, boxes, way):
+        _add_label(drawing, label, scale, way)
     return drawing
 
 
@@ -77,11 +78,18 @@ def _add_grid(drawing: Drawing, frame: Frame, scale: float) -> None:
     drawing.add(String(18, 18, words, fontName=LATIN, fontSize=8, fillColor=HexColor(_GREY)))
 
 
-def _label(label: Label, scale: float) -> String:
-    """Return a label in points, a little smaller than the room that was measured for it."""
-    x, y = label.x * scale, (HEIGHT - label.y) * scale
+def _add_label(drawing: Drawing, label: Label, scale: float, way: Sequence[Spot]) -> None:
+    """Write a label in points, a little smaller than the room that was measured for it.
+
+    Of a line that goes through that room, this part is not seen.
+    """
+    x, y, box = label.x * scale, (HEIGHT - label.y) * scale, label.box
+    if box.on(way):
+        room = (box.left, HEIGHT - box.bottom, box.right - box.left, box.bottom - box.top)
+        drawing.add(Rect(*(each * scale for each in room), fillColor=_GROUND, strokeColor=None))
     font = LATIN if encodes(label.text, "cp1252") else CHINESE
-    return String(x, y, label.text, fontName=font, fontSize=13 * scale, textAnchor=label.align)
+    size = 13 * scale
+    drawing.add(String(x, y, label.text, fontName=font, fontSize=size, textAnchor=label.align))
 
 
 def code_drawing(url: str, size: float) -> Drawing:

@@ -1,9 +1,10 @@
 """Draw a map of points as one SVG: grid, scale, numbered pins. No tiles, no script."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import pairwise, product
 from math import cos, hypot, log10, pi, radians, sin
 
 from agent.core.strings import is_wide, without_open_bracket
@@ -15,8 +16,12 @@ from agent.export.finished import FinishedAnswer, by_mention, metres
 from agent.export.geojson import has_sane_axes
 from agent.texts import Language, is_chinese, say
 
+Spot = tuple[float, float]
+
 _WIDE, _NARROW, _LINE = 13.0, 7.2, 14.0
 _LONGEST = 180.0
+_ASLANT = (-31, 1)
+"""From a pin's tip to the line of a name that stands beside it, above or below its middle."""
 _WORD = re.compile(r"[!-~\u00a1-\u024f]+[，。；：、！？）”]* ?|.[，。；：、！？）”]*")
 """A Latin word, or another sign, with the marks that may not begin a line."""
 
@@ -34,6 +39,17 @@ class Box:
         apart = self.right <= other.left or other.right <= self.left
         return not apart and not (self.bottom <= other.top or other.bottom <= self.top)
 
+    def on(self, way: Sequence[Spot]) -> bool:
+        """Return whether a line over these points goes through it."""
+        return any(self._is_cut(*ends) for ends in pairwise(way))
+
+    def _is_cut(self, begin: Spot, end: Spot) -> bool:
+        (x1, y1), (x2, y2) = begin, end
+        around = Box(min(x1, x2) - 1, min(y1, y2) - 1, max(x1, x2) + 1, max(y1, y2) + 1)
+        corners = product((self.left, self.right), (self.top, self.bottom))
+        sides = {(x - x1) * (y2 - y1) > (y - y1) * (x2 - x1) for x, y in corners}
+        return self.meets(around) and len(sides) > 1
+
 
 @dataclass(frozen=True)
 class Label:
@@ -44,13 +60,30 @@ class Label:
     box: Box
 
 
-def place_label(
-    name: str, pin: tuple[float, float], boxes: Sequence[Box], size: tuple[float, float]
-) -> Label | None:
-    """Return the name beside, below or above the pin whose tip is at `pin`; None without room."""
-    text = _shorten(name)
-    if not text:
-        return None
+def place_labels(
+    names: Sequence[tuple[str, Spot]], boxes: list[Box], way: Sequence[Spot] = ()
+) -> list[Label]:
+    """Return the names that have room beside their pins, and take it; `boxes` are what is drawn.
+
+    They keep off the `way`, the line over the stops, where they can. A long name is cut, unless the
+    whole has room as well once all are placed.
+    """
+    labels: list[tuple[str, Spot, Label]] = []
+    for name, pin in names:
+        if label := next(_labels(_shorten(name), pin, boxes, way), None):
+            labels.append((" ".join(name.split()), pin, label))
+            boxes.append(label.box)
+    for at, (name, pin, cut) in enumerate(labels):
+        others = [box for box in boxes if box is not cut.box]
+        whole = next(_labels(name, pin, others, way), cut)
+        if cut.text != name and (cut.box.on(way) or not whole.box.on(way)):
+            boxes[boxes.index(cut.box)] = whole.box
+            labels[at] = (name, pin, whole)
+    return [label for *_, label in labels]
+
+
+def _labels(text: str, pin: Spot, boxes: Sequence[Box], way: Sequence[Spot]) -> Iterator[Label]:
+    """Yield where a text has room around the pin whose tip is at `pin`, the best place first."""
     x, y = pin
     width = text_width(text)
     spots = (
@@ -58,42 +91,17 @@ def place_label(
         ("end", x - 15, y - 15, x - 15 - width),
         ("middle", x, y + 17, x - width / 2),
         ("middle", x, y - 36, x - width / 2),
+        *(("start", x + 14, y + at, x + 14) for at in _ASLANT),
+        *(("end", x - 14, y + at, x - 14 - width) for at in _ASLANT),
     )
+    free = list[Label]()
     for align, at_x, at_y, left in spots:
         box = Box(left, at_y - _LINE + 2, left + width, at_y + 3)
-        inside = box.left >= 2 and box.right <= size[0] - 2
-        inside = inside and box.top >= 2 and box.bottom <= size[1] - 2
-        if inside and not any(box.meets(other) for other in boxes):
-            return Label(text, at_x, at_y, align, box)
-    return None
-
-
-def place_labels(names: Sequence[tuple[str, tuple[float, float]]], boxes: list[Box]) -> list[Label]:
-    """Return the names that have room beside their pins, and take it; `boxes` are what is drawn.
-
-    A long one is cut, unless the whole has room as well once all are placed.
-    """
-    labels: list[tuple[str, Label]] = []
-    for name, spot in names:
-        if label := place_label(name, spot, boxes, (WIDTH, HEIGHT)):
-            labels.append((" ".join(name.split()), label))
-            boxes.append(label.box)
-    return [_whole(name, label, boxes) for name, label in labels]
-
-
-def _whole(name: str, label: Label, boxes: list[Box]) -> Label:
-    """Return a label with its whole name where that has room."""
-    more, box = text_width(name) - text_width(label.text), label.box
-    if more <= 0 or label.align == "middle":
-        return label
-    wide = Box(box.left - more, box.top, box.right, box.bottom)
-    if label.align == "start":
-        wide = Box(box.left, box.top, box.right + more, box.bottom)
-    inside = wide.left >= 2 and wide.right <= WIDTH - 2
-    if not inside or any(wide.meets(other) for other in boxes if other is not box):
-        return label
-    boxes[boxes.index(box)] = wide
-    return Label(name, label.x, label.y, label.align, wide)
+        inside = box.left >= 2 and box.right <= WIDTH - 2
+        inside = inside and box.top >= 2 and box.bottom <= HEIGHT - 2
+        if text and inside and not any(box.meets(other) for other in boxes):
+            free.append(Label(text, at_x, at_y, align, box))
+    yield from sorted(free, key=lambda label: label.box.on(way))
 
 
 def text_width(text: str) -> float:
@@ -191,7 +199,7 @@ class Frame:
     lat: float
     pixels_per_metre: float
 
-    def project(self, lng: float, lat: float) -> tuple[float, float]:
+    def project(self, lng: float, lat: float) -> Spot:
         """Return pixels from the upper left corner."""
         east, north = _metres_from(self.lng, self.lat, lng, lat)
         scale = self.pixels_per_metre
@@ -211,12 +219,13 @@ def draw_map(
     frame = frame_of(points)
     spots = spread([frame.project(pin.lng, pin.lat) for pin in pins])
     boxes = [Box(x - 13, y - 32, x + 13, y + 4) for x, y in spots]
-    parts = [_grid(frame), _path(frame, pins[:path])]
-    parts.append(_anchor(frame, anchor, boxes) if anchor else "")
+    way = [frame.project(pin.lng, pin.lat) for pin in pins[:path]]
+    parts = [_grid(frame), _path(way)]
+    parts.append(_anchor(frame, anchor, boxes, way) if anchor else "")
     for pin, spot in reversed(list(zip(pins, spots, strict=True))):
         parts.append(_pin(pin, spot, frame.project(pin.lng, pin.lat)))
     named = [(pin.name, spot) for pin, spot in zip(pins, spots, strict=True)]
-    parts += map(_label, place_labels(named, boxes))
+    parts += map(_label, place_labels(named, boxes, way))
     parts.append(_legend(frame, language))
     title = escape(say("export.map", language))
     return (
@@ -252,9 +261,9 @@ def frame_of(pins: Sequence[Pin]) -> Frame:
     return Frame(lng, lat, scale)
 
 
-def spread(spots: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+def spread(spots: Sequence[Spot]) -> list[Spot]:
     """Move pins that lie on each other apart, outwards in a spiral."""
-    placed: list[tuple[float, float]] = []
+    placed: list[Spot] = []
     for x, y in spots:
         for turn in range(60):
             radius, angle = 4.0 * turn, 2.4 * turn
@@ -288,23 +297,23 @@ def _grid(frame: Frame) -> str:
     return f'{background}<path class="grid" d="{"".join(lines)}"/>'
 
 
-def _path(frame: Frame, pins: Sequence[Pin]) -> str:
-    if len(pins) < 2:
+def _path(way: Sequence[Spot]) -> str:
+    if len(way) < 2:
         return ""
-    points = " L".join("{:.1f} {:.1f}".format(*frame.project(pin.lng, pin.lat)) for pin in pins)
+    points = " L".join(f"{x:.1f} {y:.1f}" for x, y in way)
     return f'<path class="path" d="M{points}"/>'
 
 
-def _anchor(frame: Frame, anchor: Pin, boxes: list[Box]) -> str:
+def _anchor(frame: Frame, anchor: Pin, boxes: list[Box], way: Sequence[Spot]) -> str:
     x, y = frame.project(anchor.lng, anchor.lat)
     boxes.append(Box(x - 9, y - 9, x + 9, y + 9))
     mark = f'<circle class="anchor" cx="{x:.1f}" cy="{y:.1f}" r="7"/>'
     dot = f'<circle class="anchor-dot" cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>'
-    named = place_labels([(anchor.name, (x, y + 14))], boxes)
+    named = place_labels([(anchor.name, (x, y + 14))], boxes, way)
     return mark + dot + "".join(_label(label, "label anchor-label") for label in named)
 
 
-def _pin(pin: Pin, spot: tuple[float, float], true: tuple[float, float]) -> str:
+def _pin(pin: Pin, spot: Spot, true: Spot) -> str:
     x, y = spot
     leader = ""
     if hypot(x - true[0], y - true[1]) > 1:
