@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from agent.evidence.constraints import check, valid_constraints
-from agent.evidence.demand_words import verdict_texts
 from agent.evidence.geo import distance_text
 from agent.evidence.hours import all_year, weekly_hours
 from agent.evidence.kinds import is_of_no_kind_searched
@@ -13,6 +12,7 @@ from agent.evidence.ordering import grouped_lines, judged
 from agent.evidence.records import cost_text, place_lines
 from agent.evidence.types import Constraints, Distance, Place
 from agent.export.markdown import place_table
+from agent.export.place_cards import card_of
 from agent.server.mcp_tools import AnswerPlace
 from agent.texts import Language, say
 from tests.support.rows import by_examples, rows
@@ -270,9 +270,9 @@ def test_what_is_unknown_of_all_is_told_once_and_leaves_groups_to_what_is_known_
     assert lines[3] == say("constraints.groups.unknown", "en", count=1)
     assert children not in "\n".join(lines[1:])
     head, _, *rows_ = place_table(asked, "en").splitlines()
-    assert children in head
-    assert children not in "".join(rows_)
-    assert hours in rows_[1]
+    assert head.endswith("| Asked for |")
+    assert all(f"? {children}" in row for row in rows_), "a reader sees it at each"
+    assert f"? {hours}" in rows_[1]
 
 
 def test_rows_stand_by_how_far_they_are_within_their_group_and_their_search() -> None:
@@ -451,7 +451,7 @@ def test_a_car_park_is_a_place_s_own_at_its_very_spot_and_else_told_with_how_far
     (verdict,) = found["verdicts"]
     assert (verdict["verdict"], verdict["field"]) == (expected, "further")
     assert f"East Lot {distance_text(metres, 'en')}" in verdict["text"]
-    assert told in verdict_texts(found, "en")[0]
+    assert told in card_of(found, "en").demands[0]
 
 
 def test_a_car_park_with_a_place_s_name_is_its_own() -> None:
@@ -479,7 +479,7 @@ def test_what_a_model_writes_wrongly_is_no_constraint() -> None:
 
 def test_a_reader_sees_the_verdicts_in_the_table_and_a_machine_in_the_tools_result() -> None:
     (shown,) = judged([record("火锅", cost=110.0)], {"max_cost": 100}, "zh")
-    assert "不符合：略超过 ¥100" in place_table([shown], "zh")
+    assert "✗ 略超过 ¥100" in place_table([shown], "zh")
     assert "要求" not in place_table([record()], "zh")
     (verdict,) = AnswerPlace.model_validate({**shown, "gcj02": shown["location"]}).verdicts
     assert (verdict.constraint, verdict.verdict) == ("max_cost", "violated")
@@ -502,9 +502,9 @@ def test_a_reader_is_told_what_rests_on_a_name_and_of_a_kind_only_that_it_is_ano
     (named,) = judged([record("儿童馆", category="展厅")], demands, "zh")
     assert len(named["verdicts"]) == 3
     walk = say("constraints.max_walk_m.unknown", "zh", limit="800 米")
-    assert sorted(verdict_texts(named, "zh")) == sorted([walk, "符合：适合孩子（据名称判断）"])
+    assert set(card_of(named, "zh").demands) == {f"? {walk}", "✓ 适合孩子（据名称判断）"}
     (other,) = judged([record(category="火锅店")], Constraints(kind="museum"), "zh")
-    assert verdict_texts(other, "zh") == ["不符合：不是博物馆（火锅店）"]
+    assert card_of(other, "zh").demands == ("✗ 不是博物馆（火锅店）",)
 
 
 def test_what_no_record_can_tell_is_unknown_and_orders_nothing() -> None:
@@ -516,9 +516,9 @@ def test_what_no_record_can_tell_is_unknown_and_orders_nothing() -> None:
     assert found[0]["verdicts"][-1] == {
         "constraint": "other", "verdict": "unknown", "field": "", "text": told,
     }  # fmt: skip
-    assert verdict_texts(found[0], "zh") == ["人均未知"]
+    assert card_of(found[0], "zh").demands == ("? 人均未知",)
     (alone,) = judged([record("甲")], {"other": ["安静"]}, "zh")
-    assert place_table([alone], "zh").splitlines()[-1].endswith(f"| {told} |")
+    assert place_table([alone], "zh").splitlines()[-1].endswith(f"| ? {told} |")
     assert told in place_lines([alone], "zh"), "the writer knows that nobody has checked it"
 
 

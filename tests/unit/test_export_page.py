@@ -281,7 +281,7 @@ def test_the_markdown_document_is_complete() -> None:
 
 def test_every_export_says_which_demand_a_place_breaks() -> None:
     demanding = answer(places=judged([place(1)], {"max_cost": 50}, "zh"))
-    verdict = "不符合：超过 ¥50"
+    verdict = "✗ 超过 ¥50"
     assert verdict in markdown_document(demanding)
     ticks = '<span class="demands"><span class="violated">超过 ¥50</span></span>'
     assert ticks in html_page(demanding)

@@ -146,7 +146,7 @@ def _line_of(card: Card, *, cited: bool, more: str = "") -> Text:
     line = Text(printable(card.name), style="bold")
     if url := open_url(card.url):
         line.stylize(Style(link=url))
-    facts = "".join(f" · {fact}" for fact in (*card.facts, *card.signed, more) if fact)
+    facts = "".join(f" · {fact}" for fact in (*card.facts, *card.demands, more) if fact)
     told = "".join([f" {card.local}" if card.local else "", facts])
     return Text.assemble(line, (printable(told), "dim"), f" [{card.cited}]" if cited else "")
 

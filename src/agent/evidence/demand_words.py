@@ -6,11 +6,6 @@ from agent.evidence.types import Place, PlaceVerdict
 from agent.texts import Language, say
 
 
-def verdict_texts(place: Place, language: Language) -> list[str]:
-    """Return what a reader is told of the checked constraints of a place."""
-    return verdict_marks(verdicts_told(place), language)
-
-
 def verdicts_told(place: Place) -> list[PlaceVerdict]:
     """Return the verdicts that a reader is told.
 
@@ -25,14 +20,10 @@ def verdicts_told(place: Place) -> list[PlaceVerdict]:
     ]
 
 
-def demand_texts(place: Place, places: Sequence[Place], language: Language) -> list[str]:
-    """Return what a table of `places` says of one's demands: what was asked for, known or not.
-
-    What is unknown of all of them stands in the column's head, as `unknown_to_all` has it.
-    """
-    told, of_all = verdicts_told(place), unknown_to_all(places)
-    asked = [v for v in place.get("verdicts", []) if v in told or v["constraint"] == "other"]
-    return verdict_marks([v for v in asked if v["text"] not in of_all], language)
+def verdicts_asked(place: Place) -> list[PlaceVerdict]:
+    """Return what a table of places says of one's demands: what was asked for, known or not."""
+    told = verdicts_told(place)
+    return [v for v in place.get("verdicts", []) if v in told or v["constraint"] == "other"]
 
 
 def unknown_to_all(places: Sequence[Place]) -> list[str]:
@@ -68,3 +59,11 @@ def is_news(verdict: PlaceVerdict) -> bool:
 def verdict_marks(verdicts: Iterable[PlaceVerdict], language: Language) -> list[str]:
     """Return whether each is met, not met or not known, in words."""
     return [say(f"constraints.marks.{v['verdict']}", language, text=v["text"]) for v in verdicts]
+
+
+_SIGNS = {"satisfied": "✓", "violated": "✗", "unknown": "?"}
+
+
+def signed_verdicts(verdicts: Iterable[PlaceVerdict]) -> list[str]:
+    """Return the same with signs, as the page draws them."""
+    return [f"{_SIGNS[verdict['verdict']]} {verdict['text']}" for verdict in verdicts]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from agent.core.strings import is_wide
-from agent.evidence.demand_words import demand_texts, unknown_to_all
+from agent.evidence.demand_words import signed_verdicts, verdicts_asked
 from agent.evidence.geo import decimal_text
 from agent.evidence.names import map_name, origins_of
 from agent.evidence.records import (
@@ -192,23 +192,15 @@ def rating(place: Place, language: Language) -> str:
 def place_columns(places: Sequence[Place]) -> list[str]:
     """Return the keys of a table of places; price and demands stand there where one has any."""
     price = ["price"] if any(place["cost"] is not None for place in places) else []
-    told = unknown_to_all(places) or any(demand_texts(place, places, "en") for place in places)
-    demands = ["demands"] if told else []
+    demands = ["demands"] if any(map(verdicts_asked, places)) else []
     return ["name", "distance", "rating", *price, "hours", "address", *demands]
 
 
 def column_title(key: str, places: Sequence[Place], language: Language) -> str:
-    """Return the head of a column; what holds for all places, it says once.
-
-    That is from where all distances are, and what is known of none.
-    """
+    """Return the head of a column; from where all distances are, it says once."""
     if key == "distance" and (origin := _only_origin(places, language)):
         return say("export.distance_from", language, origin=origin)
-    head = say(f"export.{key}", language)
-    if key == "demands" and (of_all := unknown_to_all(places)):
-        told = say("punctuation.comma", language).join(of_all)
-        head += say("punctuation.brackets", language, text=told)
-    return head
+    return say(f"export.{key}", language)
 
 
 def place_cell(key: str, place: Place, places: Sequence[Place], language: Language) -> str:
@@ -219,7 +211,7 @@ def place_cell(key: str, place: Place, places: Sequence[Place], language: Langua
             far if _only_origin(places, language) else " · ".join(distance_texts(place, language))
         )
     if key == "demands":
-        return " · ".join(demand_texts(place, places, language))
+        return " · ".join(signed_verdicts(verdicts_asked(place)))
     cells: Mapping[str, Callable[[], str]] = {
         "name": lambda: " · ".join(dict.fromkeys((map_name(place, language), place["name"]))),
         "rating": lambda: rating(place, language),

@@ -373,7 +373,7 @@ def _card_line(card: Card) -> str:
     name, url = _cell(card.name), open_url(card.url)
     name = f"[{name}]({url})" if url else name
     number = f"{card.number}. " if card.number else ""
-    facts = [*card.facts, *card.signed, card.address]
+    facts = [*card.facts, *card.demands, card.address]
     told = [_cell(fact) for fact in (card.local, *facts) if fact]
     return " · ".join([f"**{number}{name}**", *told])
 

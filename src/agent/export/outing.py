@@ -110,7 +110,8 @@ text { font-family: system-ui, "Noto Sans CJK SC", "PingFang SC", sans-serif; fi
 .path { stroke: #14746a; fill: none; stroke-width: 2.5; stroke-dasharray: 6 5; }
 .pin path { fill: #14746a; stroke: #fff; } .pin text { fill: #fff; font-size: 11.5px; }
 .label, .scale-text { font-size: 12px; }
-.label { paint-order: stroke; stroke: #eef1ec; stroke-width: 4px; } .title { font-size: 20px; font-weight: 700; }
+.label { paint-order: stroke; stroke: #eef1ec; stroke-width: 4px; }
+.title { font-size: 20px; font-weight: 700; }
 .time { font-size: 14px; font-weight: 700; } .name { font-size: 14px; }
 .way, .note { font-size: 12px; fill: #5d6b64; }
 """

@@ -19,6 +19,7 @@ from agent.export.finished import WIDE
 from agent.texts import Language
 
 LATIN, CHINESE, KOREAN, FIXED = "Helvetica", "STSong-Light", "HYSMyeongJo-Medium", "Courier"
+_DINGBATS, _TICKS = "ZapfDingbats", "✓✗"
 LINK_COLOUR = "#0b57d0"
 _LATIN_END = 0x250
 UNPRINTABLE = "□"
@@ -250,13 +251,17 @@ def _printable(character: str) -> str:
     """Return the character, a space for what is unseen, a box for what neither font has."""
     if character.isspace() or not character.isprintable():
         return " "
-    if any(encodes(character, encoding) for encoding in ("cp1252", "gbk", "cp949")):
+    if character in _TICKS or any(
+        encodes(character, encoding) for encoding in ("cp1252", "gbk", "cp949")
+    ):
         return character
     return UNPRINTABLE
 
 
 def _font(character: str, language: Language, latin: str) -> str:
     """Return the font of a character; quotation marks and dashes are wide in Chinese only."""
+    if character in _TICKS:
+        return _DINGBATS
     narrow = language not in WIDE or ord(character) < _LATIN_END
     if narrow and encodes(character, "cp1252"):
         return latin

@@ -12,7 +12,7 @@ from typing import TypeVar
 from markdown_it.token import Token
 
 from agent.core.patterns import PIECE
-from agent.evidence.demand_words import verdict_texts, verdicts_told
+from agent.evidence.demand_words import signed_verdicts, verdicts_told
 from agent.evidence.mentions import without_branch
 from agent.evidence.names import map_name
 from agent.evidence.records import (
@@ -168,9 +168,6 @@ def is_name(words: str, place: Place) -> bool:
     return bool(words.strip()) and known.issuperset(_LETTERS.findall(rest.lower()))
 
 
-_SIGNS = {"satisfied": "✓ ", "violated": "✗ ", "unknown": ""}
-
-
 @dataclass(frozen=True)
 class Card:
     """Hold the lines of a place's card, in its reader's language."""
@@ -185,17 +182,12 @@ class Card:
     url: str
     facts: tuple[str, ...]
     demands: tuple[str, ...]
-    """What of the wishes it meets."""
+    """What of the wishes it meets, each with its sign."""
     ticks: tuple[tuple[str, str], ...]
-    """The same as verdict and wish, for where a sign is drawn."""
+    """The same as verdict and wish, for where the sign is drawn."""
     address: str
     photo: str = ""
     """Its address, where one may be shown."""
-
-    @property
-    def signed(self) -> list[str]:
-        """Return the ticks with signs of letters; what is not known says so itself."""
-        return [f"{_SIGNS[verdict]}{text}" for verdict, text in self.ticks]
 
 
 def card_of(
@@ -203,7 +195,7 @@ def card_of(
 ) -> Card:
     """Return a place's card; `cited` is the number of its source."""
     photo = place["photo"] or ""
-    name, stars = map_name(place, language), rating(place, language)
+    name, stars, told = map_name(place, language), rating(place, language), verdicts_told(place)
     facts = (
         *distance_texts(place, language),
         f"★ {stars}" if stars else "",
@@ -217,8 +209,8 @@ def card_of(
         local=place["name"] if name != place["name"] and not is_chinese(language) else "",
         url=place["url"],
         facts=tuple(filter(None, facts)),
-        demands=tuple(verdict_texts(place, language)),
-        ticks=tuple((told["verdict"], told["text"]) for told in verdicts_told(place)),
+        demands=tuple(signed_verdicts(told)),
+        ticks=tuple((verdict["verdict"], verdict["text"]) for verdict in told),
         address=place["address"] or "",
         photo=photo if photo.startswith(tuple(f"https://{host}/" for host in photo_hosts)) else "",
     )

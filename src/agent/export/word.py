@@ -202,7 +202,7 @@ class _Writer:
         if card.local:
             paragraph.add_run(f" {valid_text(card.local)}").font.size = _SMALL
         facts = filter(None, [*card.facts, one_line(card.address)])
-        for line in (" · ".join(facts), " · ".join(card.signed)):
+        for line in (" · ".join(facts), " · ".join(card.demands)):
             if line:
                 paragraph.add_run().add_break()
                 run = paragraph.add_run(valid_text(line))
