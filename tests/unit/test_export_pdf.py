@@ -11,6 +11,7 @@ from pypdf import PdfReader
 from agent.core.errors import AgentError
 from agent.evidence.ordering import judged
 from agent.evidence.types import Source
+from agent.export.finished import column_widths
 from agent.export.pdf import pdf_document
 from agent.export.pdf_text import (
     MixedParagraph,
@@ -19,7 +20,7 @@ from agent.export.pdf_text import (
     register_fonts,
     text_markup,
 )
-from agent.texts import Language
+from agent.texts import Language, say
 from tests.support.rows import by_examples
 from tests.unit.export_samples import NOTICE, answer, place, source
 
@@ -266,12 +267,50 @@ def test_the_table_of_places_says_which_demand_a_place_breaks() -> None:
     assert "¥50" in text
 
 
+HALL = place(
+    1, "和平菓局", name_en="Heping Guoju (old Beijing theme street)",
+    address="王府井大街255号北京市百货大楼地下2层", open_time="周二至周五 09:00-17:30",
+    verdicts=[{"constraint": "audience", "verdict": "unknown", "text": "?", "field": "name"}],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("language", ["zh", "en", "de", "ru", "ja", "ko", "fr", "es", "zh-Hant"])
+def test_no_cell_parts_a_time_or_a_number_and_a_head_stays_whole(language: Language) -> None:
+    text = text_of(read(places=[HALL], language=language, notice=""))
+    assert "255" in text
+    assert "09:00–17:30" in text.replace("-", "–")
+    assert f"{say('export.rating', language)}" in text.replace(" ", "")
+
+
+def test_columns_have_room_by_what_stands_in_them_and_the_widest_give_way() -> None:
+    def width(text: str) -> float:
+        return 10.0 * len(text)
+
+    rows = [["n", "a word", "10:00-22:00"], ["", "and many others that follow", "x"]]
+    for room in (250.0, 400.0, 900.0):
+        widths = column_widths(rows, room, width, 10)
+        assert sum(widths) == pytest.approx(room)
+        assert widths[0] >= 20
+        assert widths[2] >= 110, "the time is whole"
+    narrow = column_widths([["ab", "word" * 9, "word" * 9]], 150, width, 10)
+    assert narrow == [30, 60, 60]
+
+
 def lines_of(text: str, width: float, language: Language = "zh") -> list[str]:
     """The lines in which a paragraph of a PDF is set."""
     register_fonts()
     made = MixedParagraph(text_markup(text, language), paragraph_style(language, size=8.5))
     made.wrap(width, 1000)
     return ["".join(part.text for part in line.words).strip() for line in made.blPara.lines]
+
+
+@pytest.mark.parametrize(
+    "text", ["서울역 근처 어린이 박물관", "дом у реки", "a house by the river"]
+)
+def test_a_line_ends_at_a_blank_of_a_script_that_has_them(text: str) -> None:
+    for width in range(50, 140, 9):
+        assert "".join(lines_of(text, width)).replace(" ", "") == text.replace(" ", "")
+        assert {word for line in lines_of(text, width) for word in line.split()} == {*text.split()}
 
 
 def test_a_time_is_not_parted_between_two_lines() -> None:
@@ -282,13 +321,13 @@ def test_a_time_is_not_parted_between_two_lines() -> None:
 
 
 def test_no_line_begins_with_a_mark_that_ends_words_nor_ends_with_an_open_bracket() -> None:
-    text = "（查找了 GEMINI_API_KEY），模型、网页和地图“示例”，不是（实时）结果。"
+    text = "（查找了 GEMINI_API_KEY），模型、网页和地图(示例)“示例”，不是（实时）结果。"
     for width in range(90, 300, 5):
         lines = lines_of(text, width)
         assert "".join(lines).replace(" ", "") == text.replace(" ", "")
         for line in lines:
-            assert line[0] not in "，。、）”", (width, lines)
-            assert line[-1] not in "（“", (width, lines)
+            assert line[0] not in "，。、）)”", (width, lines)
+            assert line[-1] not in "（(“", (width, lines)
 
 
 def test_a_word_that_no_line_holds_is_parted_where_the_line_ends() -> None:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
-from agent.core.strings import is_wide
 from agent.evidence.demand_words import signed_verdicts, verdicts_asked
 from agent.evidence.geo import decimal_text
 from agent.evidence.names import map_name, origins_of
@@ -246,44 +245,48 @@ def credit_left(answer: FinishedAnswer) -> str:
     return "" if is_told else credit(answer.places, answer.language)
 
 
-_NARROWEST: Final = 4
-_WIDEST: Final = 24
-"""Characters of a column that are counted."""
-_WORDS: Final = re.compile(r"[!-~\u00a1-\u024f]+|[^\s!-~]")
+_WIDEST: Final = 40
+"""Characters of a cell that are counted."""
+_WORDS: Final = re.compile(r"[^\s\u2e80-\uabff\ud7b0-\U0010ffff]+|\S")
+"""What no line parts: a word, a figure, a time; of a script without blanks a character."""
 _MOST_READ: Final = 2000
 _SHORT: Final = 6
-"""Characters of a cell that stays on one line."""
-_MOST_WHOLE: Final = 7.5
-"""Wide characters' room that a word is given whole."""
-_NARROW: Final = 0.61
-"""A letter's share of a wide character's width."""
+"""Room in wide characters of a cell that stays on one line, and that a word is given whole."""
+_MOST_WHOLE: Final = 10
 
 
 def column_widths(
-    rows: Sequence[Sequence[str]], width: float, *, wide: float, padding: float
+    rows: Sequence[Sequence[str]], width: float, measure: Callable[[str], float], padding: float
 ) -> list[float]:
-    """Return the columns' widths by their longest texts, which add up to `width`.
+    """Return the columns' widths by what stands in them, which add up to `width`.
 
-    `wide` is the width of a Han character, `padding` that of both sides of a cell together.
+    `measure` returns a text's own width; `padding` is that of both sides of a cell together. Short
+    cells, and words, stay whole; where there is no room for that, the widest columns give way.
     """
-    longest = [_NARROWEST] * len(rows[0])
-    least = [padding] * len(rows[0])
+    wide = measure("字")
+    least = [padding + wide for _ in rows[0]]
+    longest = least[:]
     for row in rows:
-        for column, text in enumerate(row[: len(longest)]):
-            longest[column] = max(longest[column], min(len(text), _WIDEST))
-            whole = [text] if len(text) <= _SHORT else _WORDS.findall(text[:_MOST_READ])
-            word = max(
-                (sum(1 if is_wide(c) else _NARROW for c in each) for each in whole), default=0
-            )
-            least[column] = max(least[column], min(word, _MOST_WHOLE) * wide + padding)
-    shares = [width * each / sum(longest) for each in longest]
-    if sum(least) >= width:
-        return shares
-    more = [max(0.0, share - own) for share, own in zip(shares, least, strict=True)]
+        for column, text in enumerate(row[: len(least)]):
+            whole = measure(text[:_WIDEST])
+            is_short = len(text) <= _WIDEST and whole <= _SHORT * wide
+            words = [text] if is_short else set(_WORDS.findall(text[:_MOST_READ]))
+            word = min(max(map(measure, words), default=0.0), _MOST_WHOLE * wide)
+            least[column] = max(least[column], word + padding)
+            longest[column] = max(longest[column], whole + padding, word + padding)
     spare = width - sum(least)
+    if spare < 0:
+        return _levelled(least, width)
+    more = [most - own + 1 for own, most in zip(least, longest, strict=True)]
     return [own + spare * each / sum(more) for own, each in zip(least, more, strict=True)]
 
 
-def _room(word: str) -> float:
-    """Return the room of a word, in wide characters."""
-    return sum(1.0 if is_wide(character) else _NARROW for character in word)
+def _levelled(widths: Sequence[float], width: float) -> list[float]:
+    """Return widths of which the largest are cut to one, so that they add up to `width`."""
+    level, left = width, width
+    for at, each in enumerate(sorted(widths)):
+        level = left / (len(widths) - at)
+        if each > level:
+            break
+        left -= each
+    return [min(each, level) for each in widths]

@@ -57,6 +57,7 @@ from agent.export.pdf_text import (
     link_markup,
     paragraph_style,
     printable_text,
+    printed_width,
     register_fonts,
     source_anchor,
     text_markup,
@@ -322,8 +323,12 @@ class _Page:
         # The library measures all rows anew for each page that a table goes over.
         parts = [rest[at : at + _MOST_ROWS] for at in range(0, len(rest), _MOST_ROWS)] or [[]]
         texts = [[cell_text(cell) for cell in row.children] for row in rows]
-        widths = column_widths(texts, width, wide=_SMALL, padding=2 * _PADDING)
+        widths = column_widths(texts, width, self._width_of, 2 * _PADDING)
         return [self._grid([head, *part], widths, is_last=part is parts[-1]) for part in parts]
+
+    def _width_of(self, text: str) -> float:
+        """Return a cell's width in points, as wide as the head's bold letters are."""
+        return printed_width(text, self._language, latin=f"{LATIN}-Bold", size=_SMALL)
 
     def _as_text(self, row: Sequence[Sequence[str]]) -> list[Any]:
         """Return a row that no table has room for as text."""
@@ -335,7 +340,8 @@ class _Page:
         self, rows: Sequence[Sequence[Sequence[str]]], widths: Sequence[float], *, is_last: bool
     ) -> Table:
         breathe()
-        body = [[self._paragraph(cell[0], size=_SMALL, after=0) for cell in row] for row in rows]
+        style: dict[str, Any] = {"size": _SMALL, "after": 0, "is_cell": True}
+        body = [[self._paragraph(cell[0], **style) for cell in row] for row in rows]
         table = Table(
             body, colWidths=widths, repeatRows=1, splitInRow=1,
             spaceBefore=4, spaceAfter=8 if is_last else 0,
@@ -354,12 +360,16 @@ class _Page:
 
     def _paragraph(
         self, markup: str, *, size: float = _BODY, colour: str = "#202124", level: int = 0,
-        bullet: str = "", before: float = 0, after: float = 6,
+        bullet: str = "", before: float = 0, after: float = 6, is_cell: bool = False,
     ) -> Any:  # fmt: skip
-        """Return a paragraph; `level` counts indents, `size`, `before` and `after` are points."""
+        """Return a paragraph; `level` counts indents, `size`, `before` and `after` are points.
+
+        In a cell names and addresses of the place stand, whose lines end between Han characters.
+        """
         left = _INDENT * min(level, _DEEPEST)
         style = paragraph_style(
             self._language, size=size, leftIndent=left, bulletIndent=max(0, left - _INDENT),
             textColor=HexColor(colour), spaceBefore=before, spaceAfter=after,
+            **({"wordWrap": "CJK"} if is_cell else {}),
         )  # fmt: skip
         return MixedParagraph(markup, style, bulletText=bullet or None)

@@ -1,6 +1,7 @@
 """Write text as the markup of reportlab's paragraphs: escaped, each run in a font that has it."""
 
 import copy
+import math
 import re
 from collections.abc import Collection, Iterator, Sequence
 from html import escape
@@ -11,7 +12,7 @@ from markdown_it.token import Token
 from reportlab.lib import textsplit
 from reportlab.lib.styles import ParagraphStyle
 from reportlab.pdfbase.cidfonts import CIDFontInfo, UnicodeCIDFont, structToPDF
-from reportlab.pdfbase.pdfmetrics import registerFont, registerFontFamily
+from reportlab.pdfbase.pdfmetrics import registerFont, registerFontFamily, stringWidth
 from reportlab.platypus import Paragraph, paragraph
 
 from agent.evidence.markdown import open_url
@@ -50,9 +51,10 @@ class _Bold(UnicodeCIDFont):  # type: ignore[misc]
 _FORCE_BOLD = 1 << 18
 
 
-_BEGIN_NONE = frozenset(textsplit.ALL_CANNOT_START + "，；：！？）》’”—…·")
-_END_NONE = frozenset(textsplit.ALL_CANNOT_END + "（《‘“")
+_BEGIN_NONE = frozenset(textsplit.ALL_CANNOT_START + "，；：！？）》’”—…·)]")
+_END_NONE = frozenset(textsplit.ALL_CANNOT_END + "（《‘“([")
 _FIRST_WIDE = "\u2e80"
+_HANGUL = ("\uac00", "\ud7a3")
 
 
 class MixedParagraph(Paragraph):  # type: ignore[misc]
@@ -110,7 +112,12 @@ def _stay(before: Any, sign: Any) -> bool:
         return False
     if sign == " " or sign in _BEGIN_NONE or before in _END_NONE or sign.frag.rise:
         return before != " " or sign == " " or sign in _BEGIN_NONE
-    return bool(" " < before < _FIRST_WIDE and sign < _FIRST_WIDE)
+    return before != " " and _is_of_word(before) and _is_of_word(sign)
+
+
+def _is_of_word(sign: str) -> bool:
+    """Return whether a sign is of a script whose words blanks part."""
+    return sign < _FIRST_WIDE or _HANGUL[0] <= sign <= _HANGUL[1]
 
 
 def paragraph_style(language: Language, *, size: float, **more: Any) -> ParagraphStyle:
@@ -118,7 +125,7 @@ def paragraph_style(language: Language, *, size: float, **more: Any) -> Paragrap
     return ParagraphStyle(
         "text", fontName=CHINESE if language in WIDE else LATIN, fontSize=size,
         leading=size * 1.5, bulletFontName=LATIN, bulletFontSize=size,
-        wordWrap="CJK" if language in WIDE else None, **more,
+        **{"wordWrap": "CJK" if language in WIDE else None, **more},
     )  # fmt: skip
 
 
@@ -209,6 +216,12 @@ def text_markup(text: str, language: Language, *, latin: str = LATIN) -> str:
         f'<font name="{font}">{escape("".join(text[at] for at in places), quote=False)}</font>'
         for font, places in runs
     )
+
+
+def printed_width(text: str, language: Language, *, latin: str, size: float) -> float:
+    """Return how many points a text is wide."""
+    signs = printable_text(text)
+    return math.fsum(stringWidth(sign, _font(sign, language, latin), size) for sign in signs)
 
 
 _SPAN = re.compile(r"(?<=\d)–(?=\d)")

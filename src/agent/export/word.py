@@ -24,7 +24,7 @@ from markdown_it.tree import SyntaxTreeNode
 
 from agent.core.patterns import Linear
 from agent.core.processor import breathe
-from agent.core.strings import one_line, valid_text
+from agent.core.strings import is_wide, one_line, valid_text
 from agent.evidence.markdown import open_url
 from agent.evidence.references import site_of
 from agent.evidence.types import Place, Source
@@ -61,6 +61,8 @@ _A4, _MARGIN = (Mm(210), Mm(297)), Mm(25)
 _MAP_WIDTH = _TEXT_WIDTH = Mm(160)
 _BODY, _CELL_PADDING = 11, 12
 """Points of the text, and of what is left and right of it in a cell."""
+_NARROW = 0.61
+"""A letter's share of a wide character's width."""
 _SHORT_TABLE = 12
 """Rows of a table that stays on one page."""
 _SVG = (
@@ -286,7 +288,7 @@ class _Writer:
         """
         table = self._document.add_table(len(texts), len(texts[0]), style="Table Grid")
         room = _TEXT_WIDTH.pt - (_QR.pt + _CELL_PADDING if code else 0)
-        widths = column_widths(texts, room, wide=_BODY, padding=_CELL_PADDING)
+        widths = column_widths(texts, room, _width_of, _CELL_PADDING)
         if code:
             table.add_column(Pt(room))
             widths.append(_QR.pt + _CELL_PADDING)
@@ -386,6 +388,11 @@ class _Writer:
         run.font.color.rgb = _LINK
         run._r.addprevious(link)
         link.append(run._r)
+
+
+def _width_of(text: str) -> float:
+    """Return about how many points a text is wide."""
+    return _BODY * sum(1.0 if is_wide(sign) else _NARROW for sign in text)
 
 
 _BARE = Linear(r"\[(\d{1,4})\]")
