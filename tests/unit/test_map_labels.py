@@ -8,7 +8,7 @@ from reportlab.graphics.shapes import Drawing, PolyLine, Rect
 
 from agent.export.pdf_map import map_drawing
 from agent.export.pdf_text import register_fonts
-from agent.export.svg_map import Box, Label, Pin, Spot, place_labels
+from agent.export.svg_map import Box, Label, Pin, Pixel, place_labels
 
 DAY = [
     Pin(116.4155, 39.9085, "中国妇女儿童博物馆", 1),
@@ -23,7 +23,7 @@ ENGLISH = [
 ]
 
 
-def way_in(drawing: Drawing) -> list[Spot]:
+def way_in(drawing: Drawing) -> list[Pixel]:
     [line] = [shape for shape in drawing.contents
               if isinstance(shape, PolyLine) and shape.strokeDashArray]  # fmt: skip
     return [*zip(line.points[::2], line.points[1::2], strict=True)]
@@ -41,7 +41,7 @@ def test_the_line_over_the_stops_goes_through_no_name(pins: list[Pin]) -> None:
         assert not Box(*name.getBounds()).on(way), name.text
 
 
-def only(name: str, boxes: list[Box], way: list[Spot]) -> Label:
+def only(name: str, boxes: list[Box], way: list[Pixel]) -> Label:
     [label] = place_labels([(name, (400.0, 200.0))], [*boxes], way)
     return label
 
@@ -93,5 +93,5 @@ def test_a_name_is_rather_cut_than_written_over_the_line() -> None:
     ([(50.0, 0.0)], False),
     ([], False),
 ])  # fmt: skip
-def test_a_line_is_on_a_box_that_it_goes_through(way: list[Spot], is_on: bool) -> None:
+def test_a_line_is_on_a_box_that_it_goes_through(way: list[Pixel], is_on: bool) -> None:
     assert Box(30, -10, 70, 10).on(way) is is_on

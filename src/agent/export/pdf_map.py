@@ -14,7 +14,7 @@ from agent.export.svg_map import (
     Frame,
     Label,
     Pin,
-    Spot,
+    Pixel,
     frame_of,
     grid_lines,
     place_labels,
@@ -78,7 +78,7 @@ def _add_grid(drawing: Drawing, frame: Frame, scale: float) -> None:
     drawing.add(String(18, 18, words, fontName=LATIN, fontSize=8, fillColor=HexColor(_GREY)))
 
 
-def _add_label(drawing: Drawing, label: Label, scale: float, way: Sequence[Spot]) -> None:
+def _add_label(drawing: Drawing, label: Label, scale: float, way: Sequence[Pixel]) -> None:
     """Write a label in points, a little smaller than the room that was measured for it.
 
     Of a line that goes through that room, this part is not seen.

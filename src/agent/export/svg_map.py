@@ -16,7 +16,7 @@ from agent.export.finished import FinishedAnswer, by_mention, metres
 from agent.export.geojson import has_sane_axes
 from agent.texts import Language, is_chinese, say
 
-Spot = tuple[float, float]
+Pixel = tuple[float, float]
 
 _WIDE, _NARROW, _LINE = 13.0, 7.2, 14.0
 _LONGEST = 180.0
@@ -39,11 +39,11 @@ class Box:
         apart = self.right <= other.left or other.right <= self.left
         return not apart and not (self.bottom <= other.top or other.bottom <= self.top)
 
-    def on(self, way: Sequence[Spot]) -> bool:
+    def on(self, way: Sequence[Pixel]) -> bool:
         """Return whether a line over these points goes through it."""
         return any(self._is_cut(*ends) for ends in pairwise(way))
 
-    def _is_cut(self, begin: Spot, end: Spot) -> bool:
+    def _is_cut(self, begin: Pixel, end: Pixel) -> bool:
         (x1, y1), (x2, y2) = begin, end
         around = Box(min(x1, x2) - 1, min(y1, y2) - 1, max(x1, x2) + 1, max(y1, y2) + 1)
         corners = product((self.left, self.right), (self.top, self.bottom))
@@ -61,14 +61,14 @@ class Label:
 
 
 def place_labels(
-    names: Sequence[tuple[str, Spot]], boxes: list[Box], way: Sequence[Spot] = ()
+    names: Sequence[tuple[str, Pixel]], boxes: list[Box], way: Sequence[Pixel] = ()
 ) -> list[Label]:
     """Return the names that have room beside their pins, and take it; `boxes` are what is drawn.
 
     They keep off the `way`, the line over the stops, where they can. A long name is cut, unless the
     whole has room as well once all are placed.
     """
-    labels: list[tuple[str, Spot, Label]] = []
+    labels: list[tuple[str, Pixel, Label]] = []
     for name, pin in names:
         if label := next(_labels(_shorten(name), pin, boxes, way), None):
             labels.append((" ".join(name.split()), pin, label))
@@ -82,7 +82,7 @@ def place_labels(
     return [label for *_, label in labels]
 
 
-def _labels(text: str, pin: Spot, boxes: Sequence[Box], way: Sequence[Spot]) -> Iterator[Label]:
+def _labels(text: str, pin: Pixel, boxes: Sequence[Box], way: Sequence[Pixel]) -> Iterator[Label]:
     """Yield where a text has room around the pin whose tip is at `pin`, the best place first."""
     x, y = pin
     width = text_width(text)
@@ -199,7 +199,7 @@ class Frame:
     lat: float
     pixels_per_metre: float
 
-    def project(self, lng: float, lat: float) -> Spot:
+    def project(self, lng: float, lat: float) -> Pixel:
         """Return pixels from the upper left corner."""
         east, north = _metres_from(self.lng, self.lat, lng, lat)
         scale = self.pixels_per_metre
@@ -261,9 +261,9 @@ def frame_of(pins: Sequence[Pin]) -> Frame:
     return Frame(lng, lat, scale)
 
 
-def spread(spots: Sequence[Spot]) -> list[Spot]:
+def spread(spots: Sequence[Pixel]) -> list[Pixel]:
     """Move pins that lie on each other apart, outwards in a spiral."""
-    placed: list[Spot] = []
+    placed: list[Pixel] = []
     for x, y in spots:
         for turn in range(60):
             radius, angle = 4.0 * turn, 2.4 * turn
@@ -297,14 +297,14 @@ def _grid(frame: Frame) -> str:
     return f'{background}<path class="grid" d="{"".join(lines)}"/>'
 
 
-def _path(way: Sequence[Spot]) -> str:
+def _path(way: Sequence[Pixel]) -> str:
     if len(way) < 2:
         return ""
     points = " L".join(f"{x:.1f} {y:.1f}" for x, y in way)
     return f'<path class="path" d="M{points}"/>'
 
 
-def _anchor(frame: Frame, anchor: Pin, boxes: list[Box], way: Sequence[Spot]) -> str:
+def _anchor(frame: Frame, anchor: Pin, boxes: list[Box], way: Sequence[Pixel]) -> str:
     x, y = frame.project(anchor.lng, anchor.lat)
     boxes.append(Box(x - 9, y - 9, x + 9, y + 9))
     mark = f'<circle class="anchor" cx="{x:.1f}" cy="{y:.1f}" r="7"/>'
@@ -313,7 +313,7 @@ def _anchor(frame: Frame, anchor: Pin, boxes: list[Box], way: Sequence[Spot]) ->
     return mark + dot + "".join(_label(label, "label anchor-label") for label in named)
 
 
-def _pin(pin: Pin, spot: Spot, true: Spot) -> str:
+def _pin(pin: Pin, spot: Pixel, true: Pixel) -> str:
     x, y = spot
     leader = ""
     if hypot(x - true[0], y - true[1]) > 1:
