@@ -356,3 +356,37 @@ async def test_what_is_done_is_said_again_as_long_as_it_lasts(
     assert told[0] > 0
     assert told[-1] >= 3
     assert len(told) == said
+
+
+COSTS = f"""# 报告
+
+两人一共[=]，{RIGHT}[^t0-0]。
+
+| 项目 | 费用 |
+|---|---|
+| 门票 | 2 × 40 = 80元 |
+| 午餐 | 2 × 60 = 120元 |
+| **合计** | **[=]** |
+"""
+
+
+@pytest.mark.parametrize("lunch", ["2 × 75 = 150元", ""])
+async def test_a_total_is_added_up_by_code_and_stays_right_when_the_revision_changes_a_row(
+    lunch: str,
+) -> None:
+    row = f"| 午餐 | {lunch} |" if lunch else ""
+    async with lab_of(COSTS, revise=edits(("3", row))) as lab:
+        text = str(answer_of(await lab.ask(ZH)).text)
+        shown = lab.llm.asked(PHASE)[0].user
+    assert "两人一共200元" in shown
+    total = "230元" if lunch else "80元"
+    assert f"两人一共{total}" in text
+    assert f"| **{total}** |" in text
+    assert "[=]" not in text + shown.replace(block(shown, "lookups"), "")
+
+
+async def test_a_total_of_a_text_that_nobody_judges_is_added_up_too() -> None:
+    async with lab_of(COSTS) as lab:
+        text = str(answer_of(await lab.ask(ZH, claim_check=False)).text)
+    assert "两人一共200元" in text
+    assert "| **合计** | **200元** |" in text

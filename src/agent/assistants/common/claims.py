@@ -102,6 +102,8 @@ class ClaimCheck:
     """What the statements were about that a revision took out since no source bore them."""
     tells: bool = False
     """Whether the reader is told how much went, as of a report; a short answer changes quietly."""
+    added_up: Callable[[list[Part]], list[Part]] = lambda parts: parts
+    """Makes the totals of the text, as its check leaves it, the sums of their columns."""
     told: Callable[[int, int], None] = lambda judged, total: None
     """Hears how many of the statements are judged, whenever some more are."""
 
@@ -337,7 +339,7 @@ class ClaimCheck:
         """Return the text in parts, as its check has left it."""
         if self._mended[0] is not self.outcomes:
             parts = corrected(self._text, self.statements, self.outcomes, self.notation)
-            self._mended = self.outcomes, parts
+            self._mended = self.outcomes, self.added_up(parts)
         return self._mended[1]
 
     def finished(self, streamed: str, targets: Mapping[str, str | None]) -> Checked:

@@ -27,7 +27,7 @@ from agent.core.processor import compute, lazy_property
 from agent.core.progress import SECONDS_BETWEEN_SIGNS, Emit, ProgressEvent, event
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import ids_in, inert
-from agent.evidence.claims.corrected import left_out_for_want
+from agent.evidence.claims.corrected import left_out_for_want, with_totals
 from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.revision import (
     AskedPart,
@@ -41,10 +41,12 @@ from agent.evidence.claims.revision import (
     faults_block,
     numbered_draft,
     passage_line,
+    rewritten,
 )
 from agent.evidence.claims.rewording import deciding_passages
 from agent.evidence.claims.statements import Statement, headings
 from agent.evidence.language import sentence_spans
+from agent.evidence.totals import TOTAL, Change, Total, changed, filled, opened
 from agent.evidence.types import Place, Route, Source
 from agent.prompts import Raw, render
 from agent.state import answer_language
@@ -122,7 +124,7 @@ async def write_in_rounds(
         if draft.claims is not None and draft.is_judged_beside:
             yield await rounds.text(pieces, draft.claims)
         else:
-            async for piece in pieces:
+            async for piece in rounds.added_up(pieces):
                 yield piece
     finally:
         # What code adds below the text may cite all there is.
@@ -150,12 +152,48 @@ class _Rounds:
         names = ids_in("\n".join(message.text for message in prompt))
         return {name: one for name, one in self.draft.sources.items() if name in names}
 
+    async def added_up(self, pieces: AsyncIterator[str]) -> AsyncIterator[str]:
+        """Yield a text as it is written; from its first total on, which is added up at its end."""
+        text, shown = "", 0
+        async for piece in pieces:
+            text += piece
+            if TOTAL not in text:
+                shown = len(text)
+                yield piece
+        # What was withdrawn is found again by its words.
+        gone = self.draft.withdrawn
+        begin = len(text) - len(text.partition(gone)[2]) if gone and gone in text else 0
+        changes, _ = await self._totals_in(text)
+        yield changed(text, [each for each in changes if each[0] >= begin])[shown:]
+
+    async def _totals_in(self, text: str) -> tuple[list[Change], list[Total]]:
+        form = self.draft.number_form
+        return await compute(lambda: filled(text, form), otherwise=lambda: ([], []))
+
+    async def _with_totals(self, text: str, claims: ClaimCheck) -> tuple[str, list[Total]]:
+        """Return a draft with its totals added up, and these; they are kept right to the end."""
+        changes, totals = await self._totals_in(text)
+        if changes:
+            draft = rewritten(Revised(text, claims.cites), changes)
+            text, claims.cites = draft.text, draft.cites
+        form = self.draft.number_form
+        claims.added_up = lambda parts: with_totals(parts, totals, form) if totals else parts
+        return text, totals
+
+    async def _added_up_again(self, revised: Revised, totals: Sequence[Total]) -> Revised:
+        """Return a revised text whose totals are the sums of what their columns have by now."""
+        stale = await compute(lambda: opened(revised.text, totals), otherwise=list[Change])
+        anew = rewritten(revised, stale)
+        changes, _ = await self._totals_in(anew.text)
+        return rewritten(anew, changes)
+
     async def text(self, pieces: AsyncIterator[str], claims: ClaimCheck) -> str:
         """Return the text after its revision; what of it is not checked yet is left to the end."""
         draft = self.draft
         with _Signs(draft.emit) as signs:
             text = await self._drafted(pieces, signs)
             draft.is_watched = True
+            text, totals = await self._with_totals(text, claims)
             if draft.quoted or draft.degraded or draft.refuses:
                 return text
             claims.mends, claims.tells = False, True
@@ -170,9 +208,11 @@ class _Rounds:
             claims.told = lambda judged, total: draft.emit(self._told(judged, total, 2))
             if revised is None:
                 return text
+            revised = await self._added_up_again(revised, totals)
             claims.used[:] = draft.citer.used
             await claims.revise(revised)
             if again := await self._once_more(claims, revised.text):
+                again = await self._added_up_again(again, totals)
                 claims.used[:] = draft.citer.used
                 await claims.revise(again)
             return (again or revised).text

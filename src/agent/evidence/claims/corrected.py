@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -19,8 +19,10 @@ from agent.evidence.claims.statements import (
 )
 from agent.evidence.figures import figures
 from agent.evidence.markdown import joined
+from agent.evidence.number_forms import NumberForm
 from agent.evidence.numbering import source_key
 from agent.evidence.references import CITATION, untitled
+from agent.evidence.totals import Change, Total, changed, filled, opened
 from agent.evidence.types import Source
 
 MARK, CONTRADICTED = "†", "‡"
@@ -74,6 +76,26 @@ def corrected(
         at = end
     parts.append(plain(at, len(text)))
     return [part for part in parts if part.text or part.statement]
+
+
+def with_totals(parts: Sequence[Part], totals: Sequence[Total], form: NumberForm) -> list[Part]:
+    """Return the parts of a text in which each total is the sum of its column."""
+    opening = _changed(parts, opened(_text_of(parts), totals))
+    return _changed(opening, filled(_text_of(opening), form)[0])
+
+
+def _text_of(parts: Iterable[Part]) -> str:
+    return "".join(part.text for part in parts)
+
+
+def _changed(parts: Iterable[Part], changes: Sequence[Change]) -> list[Part]:
+    found, at = list[Part](), 0
+    for part in parts:
+        end = at + len(part.text)
+        own = [(s - at, e - at, words) for s, e, words in changes if at <= s and e <= end]
+        found.append(replace(part, text=changed(part.text, own)) if own else part)
+        at = end
+    return found
 
 
 def ending_with(written: str, text: str) -> str:

@@ -28,6 +28,7 @@ from agent.evidence.claims.statements import (
     Statement,
     row_name,
 )
+from agent.evidence.totals import changed
 
 Cite = tuple[int, str]
 """An id that a text cites, with the character before which its number stands."""
@@ -235,6 +236,19 @@ class Revised:
     new: list[tuple[int, int]] = field(default_factory=list)
     gone: list[int] = field(default_factory=list)
     """Where statements were taken out."""
+
+
+def rewritten(before: Revised, changes: Sequence[tuple[int, int, str]]) -> Revised:
+    """Return a text with further words in place of others, which are new; all else moves along."""
+
+    def moved(at: int) -> int:
+        return at + sum(len(words) - (end - start) for start, end, words in changes if end <= at)
+
+    new = [(moved(start), moved(end)) for start, end in before.new]
+    new += [(moved(start), moved(start) + len(words)) for start, _, words in changes]
+    cites = [(moved(at), name) for at, name in before.cites]
+    gone = [*map(moved, before.gone)]
+    return Revised(changed(before.text, changes), cites, new, gone)
 
 
 def numbered_draft(text: str, statements: Sequence[Statement], notation: Notation) -> str:
