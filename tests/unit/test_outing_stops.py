@@ -484,3 +484,11 @@ def test_of_what_each_query_found_the_stop_that_is_least_out_of_the_way_comes_in
     dear = Place(**{**between, "verdicts": [over]})
     assert coming_in([far, dear, books], stops) == [far, books]
     assert coming_in([dear], stops) == [dear]
+
+
+def test_a_model_reads_whose_hours_nobody_knows_and_what_was_not_found():
+    """Only the section below the text said so: the text told of the stop as if it were open."""
+    outing = planned(MUSEUM, {**PARK, "open_time": None}, HOTPOT, unknown=["灯塔"])
+    lines = outing_lines(outing, "zh")
+    assert say("outing.hours_not_known", "zh", names=PARK["name"]) in lines
+    assert say("outing.unknown_stops", "zh", names="灯塔") in lines

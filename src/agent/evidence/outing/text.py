@@ -120,10 +120,16 @@ def outing_remarks(outing: Outing, language: Language) -> str:
     wish = outing["wish"]
     if limit := walk_limit_text(wish.get("max_walk_m"), wish.get("max_walk_min"), language):
         remarks.append(say("outing.walks_within", language, limit=limit))
-    unknown = [stop["name"] for stop in outing["stops"] if stop.get("hours_unknown")]
-    remarks += _of_names("hours_not_known", unknown, language)
-    remarks += _of_names("unknown_stops", outing["wish"].get("unknown", ()), language)
+    remarks += _not_known(outing, language)
     return say("punctuation.space", language).join(remarks)
+
+
+def _not_known(outing: Outing, language: Language) -> list[str]:
+    """Return which opening hours nobody knows, and which named stops were not found."""
+    unknown = [stop["name"] for stop in outing["stops"] if stop.get("hours_unknown")]
+    strange = outing["wish"].get("unknown", ())
+    return [*_of_names("hours_not_known", unknown, language),
+            *_of_names("unknown_stops", strange, language)]  # fmt: skip
 
 
 def _of_names(key: str, names: Sequence[str], language: Language) -> list[str]:
@@ -160,7 +166,7 @@ def outing_lines(outing: Outing, language: Language) -> str:
 
 
 def day_lines(outing: Outing, language: Language) -> str:
-    """Return the plan for a model, a line a stop with its marker, then what was left out."""
+    """Return the plan for a model: a line a stop with its marker, and what it lacks."""
     lines = [day_title(outing, language)]
     for stop, free in zip(outing["stops"], _free(outing), strict=True):
         if free:
@@ -169,7 +175,8 @@ def day_lines(outing: Outing, language: Language) -> str:
         marker = _marker(stop.get("source", ""))
         lines.append(f"{stop['begins']}–{stop['ends']} {stop_text(stop, language)}{marker}{way}")
     lines += [_left_out_line(left, language) for left in outing["left_out"]]
-    lines += [*_told(outing, language), *_prices(outing, language)]
+    for told in (_told, _prices, _not_known):
+        lines += told(outing, language)
     return "\n".join(lines)
 
 
