@@ -288,15 +288,17 @@ class Configuration(BaseModel):
         if value[:1].isdigit():
             _check_day(value)
         elif value not in _SINCE:
-            raise ValueError("must be day, week, month, year or a date such as 2026-01-31")
+            raise PydanticCustomError(
+                "search_since", "must be day, week, month, year or a date such as 2026-01-31"
+            )
         return value
 
     @field_validator("search_sites")
     @classmethod
     def _check_sites(cls, value: str) -> str:
         if not _SITES.fullmatch(value):
-            raise ValueError(
-                "must be at most 20 domains parted by commas, such as a.org,*.gov,-b.com"
+            raise PydanticCustomError(
+                "search_sites", "must be domains such as a.org, *.gov or -b.com, 20 at most"
             )
         return value
 
@@ -358,7 +360,7 @@ def _check_day(value: str) -> None:
     except ValueError:
         day = None
     if day is None or day.isoformat() != value:
-        raise ValueError("must be a day of the calendar, such as 2026-01-31")
+        raise PydanticCustomError("no_day", "must be a day of the calendar, such as 2026-01-31")
     if day > datetime.now(_FIRST_ZONE).date():
         raise PydanticCustomError("in_the_future", "must not be in the future")
 

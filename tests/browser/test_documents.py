@@ -34,7 +34,7 @@ def test_files_are_given_asked_and_deleted(visit: Visits) -> None:
     page.set_input_files("input[type=file]", [PHOTO, LEASE])
     expect(page.locator(".uploads progress")).to_have_count(0)
     assert rows(page) == [
-        "photo.png\nThis type of file is not read.",
+        "photo.png\nThis kind of file cannot be read: save it as PDF, Word, HTML or text.",
         "Lease of 2024.md\n1 passage",
     ]
     expect(page.get_by_label("Lease-of-2024", exact=True)).to_be_checked()

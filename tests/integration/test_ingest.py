@@ -166,7 +166,9 @@ async def test_types_that_are_not_read_are_left_out_of_folders_but_fail_when_nam
     report = await bench.ingest()
     assert report.counts == Counter(read=1, left_out=1)
     assert report.failed == []
-    assert reasons(await bench.ingest(path)) == {"photo.png": "page_kind"}
+    named = await bench.ingest(path)
+    assert reasons(named) == {"photo.png": "page_kind"}
+    assert "save it as PDF" in named.failed[0].reason
 
 
 async def test_hidden_files_links_in_a_circle_and_second_links_are_passed_over(

@@ -109,6 +109,10 @@ def test_an_option_is_written_out_so_that_a_script_means_the_same_later(
         ["ask", "q", "--thread", "x"],
         ["ask", "q", "--url", "ftp://x"],
         ["ask", "q", "--format-requirement", "a year"],
+        ["ask", "q", "--since", "foo"],
+        ["ask", "q", "--since", "2026-02-30"],
+        ["ask", "q", "--since", "2099-01-01"],
+        ["ask", "q", "--site", "not a site"],
         ["ask"],
         ["batch"],
         ["threads", "show"],
@@ -123,3 +127,12 @@ def test_what_a_command_refuses_itself_is_a_chinese_sentence_for_a_chinese_reade
     (line,) = capsys.readouterr().err.splitlines()
     assert re.search(r"[一-鿿]", line)
     assert line.endswith(("。", "？"))
+
+
+@pytest.mark.parametrize(("option", "value"), [("--since", "foo"), ("--site", "not a site")])
+def test_a_refusal_names_the_option_that_was_given_and_what_it_takes(
+    option: str, value: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ANSWER_LANGUAGE", "en")
+    assert main(["ask", "q", option, value]) == 2
+    assert capsys.readouterr().err.startswith(f"tanlu: {option} must be ")

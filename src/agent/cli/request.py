@@ -203,11 +203,21 @@ def _context(arguments: Namespace, *, local: bool) -> dict[str, Any]:
             taken = {"assistant": arguments.assistant, "others": "agent"}
             raise misused(f"--{option.replace('_', '-')}", "not_taken", **taken)
         context["outing"] = "on"
-    if arguments.since:
-        context["search_since"] = arguments.since
-    if arguments.sites:
-        context["search_sites"] = ",".join(arguments.sites)
+    given = {"--since": ("search_since", arguments.since or ""),
+             "--site": ("search_sites", ",".join(arguments.sites or []))}  # fmt: skip
+    for option, (name, value) in given.items():
+        if value:
+            context |= _checked(option, name, value)
     return local_context(context, saves=_saves(arguments)) if local else context
+
+
+def _checked(option: str, name: str, value: str) -> dict[str, str]:
+    """Return a setting that an option of its own gives; its fault is one of that option."""
+    try:
+        configure({name: value})
+    except ConfigurationError as error:
+        raise InputError(option, error.problem, fault=error.fault, **error.values) from None
+    return {name: value}
 
 
 def local_context(context: Mapping[str, Any], *, saves: bool) -> dict[str, Any]:

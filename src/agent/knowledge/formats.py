@@ -71,7 +71,7 @@ FAILURES: Mapping[str, str] = {
     "page_encrypted": "it needs a password",
     "page_too_complex": "it needs more memory than it gets",
     "page_empty": "there is no text in it",
-    "page_kind": "this type of file is not read",
+    "page_kind": "this kind of file cannot be read; save it as PDF, Word, HTML or text",
     "page_encoding": "it is no text in an encoding that is known; save it as UTF-8",
     "page_is_html": "it is a web page under another name; name it .html",
     "page_is_pdf": "it is a PDF under another name; --retry reads it",

@@ -342,11 +342,8 @@ class Ingest:
     async def _one(self, file: FoundFile, filing: CollectionWriter) -> FileResult:
         """Ingest one file, or find that it needs no reading."""
         if file.kind is None:
-            kind = Path(file.path).suffix or "without an ending"
-            outcome = (
-                _failure(file, "page_kind") if file.named else FileResult(file.shown, "left_out")
-            )
-            return replace(outcome, reason=f"files {kind[:20]} are not read", code="page_kind")
+            outcome: FileOutcome = "failed" if file.named else "left_out"
+            return replace(_failure(file, "page_kind"), outcome=outcome)
         before = self._known.get(file.key)
         same = before and (before.size, before.mtime) == (file.size, file.mtime)
         if before and same and (result := self._as_before(file, before, filing.model)):
