@@ -3,6 +3,7 @@ import json
 import logging
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,14 @@ from rich.console import Console
 
 from agent.cli.console import console_language, prepare_streams, print_json, printable
 from agent.cli.environment import RUN_ID, configure_logging
-from agent.cli.render import print_outcome, usage_line
+from agent.cli.render import follow_up_line, print_outcome, usage_line
 from agent.cli.watch import LiveWatcher, PlainWatcher, show_log
 from agent.client.run_result import RunName, RunResult, outcome_of
 from agent.core.errors import AgentError
 from agent.core.progress import event
 from agent.core.redaction import hide
 from agent.core.strings import one_line
-from agent.texts import event_line, say
+from agent.texts import OF_ANSWERS, Language, event_line, say
 from tests.unit.export_samples import ANSWER, HOSTILE, NOTICE, place, source
 
 KEYS = [
@@ -177,6 +178,17 @@ def test_an_unknown_cost_stays_unknown() -> None:
     assert found.usage["cost_usd"] is None
     assert found.usage["seconds"] == 1.0
     assert "$" not in usage_line(found)
+
+
+@pytest.mark.parametrize("language", ["zh", "zh-Hant", *OF_ANSWERS])
+def test_the_lines_below_an_answer_are_in_its_language(language: Language) -> None:
+    usage = usage_line(replace(outcome(), language=language))
+    follow_up = follow_up_line("tanlu ask -c", language)
+    assert ("Used" in usage, "Follow up" in follow_up) == (False, False)
+    assert "6" in usage
+    assert ("8,123" in usage) is (language in ("zh", "zh-Hant", "ar", "ja", "ko")), "else a decimal"
+    assert "0.0123" in usage.replace(",", ".")
+    assert say("terminal.saved", language, file="a") != say("terminal.saved", "en", file="a")
 
 
 def test_the_terminal_shows_answer_places_usage_and_the_next_command() -> None:

@@ -15,6 +15,7 @@ from rich.text import Text
 from agent.cli.console import printable
 from agent.client.run_result import RunResult
 from agent.evidence.changes import AnswerChanges
+from agent.evidence.geo import decimal_text
 from agent.evidence.markdown import open_url
 from agent.evidence.references import strip_references
 from agent.evidence.types import Place
@@ -57,14 +58,21 @@ def usage_line(outcome: RunResult) -> str:
         "terminal.used",
         language,
         model_calls=usage["model_calls"],
-        tokens_in=f"{usage['input_tokens']:,}",
-        tokens_out=f"{usage['output_tokens']:,}",
+        tokens_in=_grouped(usage["input_tokens"], language),
+        tokens_out=_grouped(usage["output_tokens"], language),
         searches=usage["searches"],
         map_calls=usage["map_calls"],
-        seconds=f"{usage['seconds']:.1f}",
+        seconds=decimal_text(f"{usage['seconds']:.1f}", language),
     )
     price = usage["cost_usd"] or None
-    return line if price is None else line + say("terminal.cost", language, cost=f"{price:.4f}")
+    cost = decimal_text(f"{price or 0:.4f}", language)
+    return line if price is None else line + say("terminal.cost", language, cost=cost)
+
+
+def _grouped(count: int, language: Language) -> str:
+    """Return a number in groups of three; no comma where that is a decimal's sign."""
+    groups = f"{count:,}"
+    return groups if decimal_text(".", language) == "." else groups.replace(",", "\u00a0")
 
 
 def follow_up_line(command: str, language: Language) -> str:
