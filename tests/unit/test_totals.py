@@ -3,7 +3,8 @@
 import pytest
 
 from agent.evidence.number_forms import ENGLISH_NUMBERS, NumberForm
-from agent.evidence.totals import changed, filled, opened
+from agent.evidence.tables import changed
+from agent.evidence.totals import filled, opened
 from tests.support.rows import by_examples
 
 GERMAN = NumberForm(".", ",")

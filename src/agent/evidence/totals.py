@@ -9,17 +9,15 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
 
-from agent.core.strings import is_table_rule
 from agent.evidence.claims.sums import as_it_stands, shown_sums
 from agent.evidence.figures import Figure, figures
 from agent.evidence.number_forms import NumberForm
+from agent.evidence.tables import CellRow, Change, tables_in
 from agent.evidence.units import MONEY
 
 TOTAL = "[=]"
 """Stands for the sum of what is above it in its column; elsewhere for that of the last column."""
-Change = tuple[int, int, str]
-"""Where words begin and end, and what stands in their place."""
-_DASHES, _MOST_ROWS, _TWO = "-–—~～", 60, 2
+_DASHES, _TWO = "-–—~～", 2
 
 
 @dataclass(frozen=True)
@@ -31,12 +29,6 @@ class Total:
     told: str
 
 
-@dataclass(frozen=True)
-class _Cell:
-    text: str
-    start: int
-
-
 def filled(text: str, form: NumberForm) -> tuple[list[Change], list[Total]]:
     """Return what stands in the place of each sign, and the totals of the tables.
 
@@ -45,7 +37,7 @@ def filled(text: str, form: NumberForm) -> tuple[list[Change], list[Total]]:
     if TOTAL not in text:
         return [], []
     changes, totals = list[Change](), list[Total]()
-    for rows in _tables(text):
+    for rows in tables_in(text):
         for column in range(1, len(rows[0])):
             for at, amounts in _summed(rows, column):
                 told = _written(amounts, form, text)
@@ -70,7 +62,7 @@ def opened(text: str, totals: Iterable[Total]) -> list[Change]:
     """
     changes = dict[int, Change]()
     for total in totals:
-        for rows in _tables(text):
+        for rows in tables_in(text):
             heads = [cell.text for cell in rows[0]]
             column = heads.index(total.head) if total.head in heads else 0
             at = next((n for n, row in enumerate(rows) if row[0].text == total.label), 0)
@@ -87,37 +79,7 @@ def opened(text: str, totals: Iterable[Total]) -> list[Change]:
     return sorted(changes.values())
 
 
-def changed(text: str, changes: Iterable[Change]) -> str:
-    """Return a text with the changes."""
-    parts, at = list[str](), 0
-    for start, end, words in changes:
-        parts += [text[at:start], words]
-        at = end
-    return "".join([*parts, text[at:]])
-
-
-def _tables(text: str) -> Iterator[list[list[_Cell]]]:
-    """Yield the tables of a text, row by row, the head first."""
-    rows, at = list[list[_Cell]](), 0
-    for line in [*text.splitlines(keepends=True), ""]:
-        if line.lstrip().startswith("|"):
-            if not is_table_rule(line) and len(rows) < _MOST_ROWS:
-                rows.append([*_cells(line, at)])
-        elif rows:
-            yield rows
-            rows = []
-        at += len(line)
-
-
-def _cells(line: str, at: int) -> Iterator[_Cell]:
-    begin = line.index("|") + 1
-    for part in line.rstrip().removesuffix("|")[begin:].split("|"):
-        text = part.strip()
-        yield _Cell(text, at + begin + (part.index(text) if text else 0))
-        begin += len(part) + 1
-
-
-def _summed(rows: Sequence[Sequence[_Cell]], column: int) -> Iterator[tuple[int, list["_Amount"]]]:
+def _summed(rows: Sequence[CellRow], column: int) -> Iterator[tuple[int, list["_Amount"]]]:
     """Yield the rows of a column's totals with what each adds up: since the last one, else all."""
     signs = [n for n, row in enumerate(rows) if len(row) > column and TOTAL in row[column].text]
     for before, at in pairwise([0, *signs]):
@@ -125,7 +87,7 @@ def _summed(rows: Sequence[Sequence[_Cell]], column: int) -> Iterator[tuple[int,
         yield at, _amounts(rows[begin + 1 : at], column)
 
 
-def _amounts(rows: Iterable[Sequence[_Cell]], column: int) -> list["_Amount"]:
+def _amounts(rows: Iterable[CellRow], column: int) -> list["_Amount"]:
     """Return the amounts of a column; none where they are not all in one unit."""
     cells = (row[column].text for row in rows if len(row) > column)
     found = [amount for cell in cells if TOTAL not in cell and (amount := _amount(cell))]

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 from agent.assistants.common.inside_words import KeptInside
 from agent.assistants.common.judge import record_texts
+from agent.assistants.common.look_up import MAP_WAY, Looked
 from agent.assistants.common.own_documents import SEARCH_DOCUMENTS, search_own
 from agent.assistants.common.page_opener import PageOpener
-from agent.assistants.common.rounds import Looked
 from agent.assistants.common.search import ask_providers, search_providers
 from agent.assistants.common.services import Services
 from agent.assistants.common.workspace import Item, Workspace, choose, item_of_hit
@@ -26,7 +26,7 @@ from agent.search.hits import MAX_QUERY, SearchProvider
 from agent.state import Turn
 from agent.texts import say
 
-READ_AGAIN, SEARCH, MAP_PLACE, MAP_WAY = "read_again", "search", "map_place", "map_way"
+READ_AGAIN, SEARCH, MAP_PLACE = "read_again", "search", "map_place"
 _PLACE_FIELDS, _WAY_FIELDS = ("place", "city"), ("origin", "destination", "mode", "city")
 _TOKENS = 1200
 """Of what one look shows."""

@@ -8,10 +8,11 @@ judged again; what fails after all this is marked.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate, chain
-from typing import Protocol, Self, TypeVar
+from typing import Self, TypeVar
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel
@@ -21,13 +22,15 @@ from agent.assistants.common.claims import ClaimCheck
 from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.days_told import days_told
 from agent.assistants.common.draft import Draft
+from agent.assistants.common.filled_in import FilledIn
+from agent.assistants.common.look_up import LookUp
 from agent.core.errors import AgentError, ConfigurationError
 from agent.core.patterns import Linear
 from agent.core.processor import compute, lazy_property
 from agent.core.progress import SECONDS_BETWEEN_SIGNS, Emit, ProgressEvent, event
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import ids_in, inert
-from agent.evidence.claims.corrected import left_out_for_want, with_totals
+from agent.evidence.claims.corrected import left_out_for_want
 from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.revision import (
     AskedPart,
@@ -41,13 +44,11 @@ from agent.evidence.claims.revision import (
     faults_block,
     numbered_draft,
     passage_line,
-    rewritten,
 )
 from agent.evidence.claims.rewording import deciding_passages
 from agent.evidence.claims.statements import Statement, headings
 from agent.evidence.language import sentence_spans
-from agent.evidence.totals import TOTAL, Change, Total, changed, filled, opened
-from agent.evidence.types import Place, Route, Source
+from agent.evidence.types import Source
 from agent.prompts import Raw, render
 from agent.state import answer_language
 
@@ -66,29 +67,6 @@ _NOTHING = Raw("")
 _NO_MARKER = Linear(r"⟨h?\d{1,4}[a-z]?⟩|\s?\[\d{1,3}\]")
 """Numbers of statements, and of sources as they are nowhere shown to who revises."""
 _WORD = Linear(r"[\u3400-\u9fff]|[a-zA-Z0-9\u00c0-\u024f\u0370-\u1fff\uac00-\ud7a3]+")
-
-
-@dataclass(frozen=True)
-class Looked:
-    """What was found: as the reviser reads it, each passage behind its marker, and its sources."""
-
-    text: str
-    sources: Sequence[Source] = ()
-    texts: Mapping[str, str] = field(default_factory=dict)
-    """What each source says, by its id."""
-    places: Sequence[Place] = ()
-    routes: Sequence[Route] = ()
-
-
-class LookUp(Protocol):
-    """Look something up for the revision; never raise."""
-
-    @property
-    def tools(self) -> Mapping[str, str]:
-        """Return what each tool's argument is."""
-
-    async def __call__(self, tool: str, argument: str) -> Looked:
-        """Return what a tool finds."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +102,7 @@ async def write_in_rounds(
         if draft.claims is not None and draft.is_judged_beside:
             yield await rounds.text(pieces, draft.claims)
         else:
-            async for piece in rounds.added_up(pieces):
+            async for piece in rounds.exact.streamed(pieces):
                 yield piece
     finally:
         # What code adds below the text may cite all there is.
@@ -147,45 +125,15 @@ class _Rounds:
     asked: WriterBrief
     look: LookUp | None
 
+    @cached_property
+    def exact(self) -> FilledIn:
+        """Return what fills in the totals and ways of the text."""
+        return FilledIn(self.draft, self.look)
+
     def shown(self, prompt: Sequence[BaseMessage]) -> dict[str, Source]:
         """Return the sources that a prompt shows."""
         names = ids_in("\n".join(message.text for message in prompt))
         return {name: one for name, one in self.draft.sources.items() if name in names}
-
-    async def added_up(self, pieces: AsyncIterator[str]) -> AsyncIterator[str]:
-        """Yield a text as it is written; from its first total on, which is added up at its end."""
-        text, shown = "", 0
-        async for piece in pieces:
-            text += piece
-            if TOTAL not in text:
-                shown = len(text)
-                yield piece
-        # What was withdrawn is found again by its words.
-        gone = self.draft.withdrawn
-        begin = len(text) - len(text.partition(gone)[2]) if gone and gone in text else 0
-        changes, _ = await self._totals_in(text)
-        yield changed(text, [each for each in changes if each[0] >= begin])[shown:]
-
-    async def _totals_in(self, text: str) -> tuple[list[Change], list[Total]]:
-        form = self.draft.number_form
-        return await compute(lambda: filled(text, form), otherwise=lambda: ([], []))
-
-    async def _with_totals(self, text: str, claims: ClaimCheck) -> tuple[str, list[Total]]:
-        """Return a draft with its totals added up, and these; they are kept right to the end."""
-        changes, totals = await self._totals_in(text)
-        if changes:
-            draft = rewritten(Revised(text, claims.cites), changes)
-            text, claims.cites = draft.text, draft.cites
-        form = self.draft.number_form
-        claims.added_up = lambda parts: with_totals(parts, totals, form) if totals else parts
-        return text, totals
-
-    async def _added_up_again(self, revised: Revised, totals: Sequence[Total]) -> Revised:
-        """Return a revised text whose totals are the sums of what their columns have by now."""
-        stale = await compute(lambda: opened(revised.text, totals), otherwise=list[Change])
-        anew = rewritten(revised, stale)
-        changes, _ = await self._totals_in(anew.text)
-        return rewritten(anew, changes)
 
     async def text(self, pieces: AsyncIterator[str], claims: ClaimCheck) -> str:
         """Return the text after its revision; what of it is not checked yet is left to the end."""
@@ -193,7 +141,10 @@ class _Rounds:
         with _Signs(draft.emit) as signs:
             text = await self._drafted(pieces, signs)
             draft.is_watched = True
-            text, totals = await self._with_totals(text, claims)
+            drafted = await self.exact.filled(Revised(text, claims.cites))
+            text, claims.cites = drafted.text, drafted.cites
+            claims.used[:] = draft.citer.used
+            claims.added_up = self.exact.added_up
             if draft.quoted or draft.degraded or draft.refuses:
                 return text
             claims.mends, claims.tells = False, True
@@ -208,11 +159,11 @@ class _Rounds:
             claims.told = lambda judged, total: draft.emit(self._told(judged, total, 2))
             if revised is None:
                 return text
-            revised = await self._added_up_again(revised, totals)
+            revised = await self.exact.filled(revised)
             claims.used[:] = draft.citer.used
             await claims.revise(revised)
             if again := await self._once_more(claims, revised.text):
-                again = await self._added_up_again(again, totals)
+                again = await self.exact.filled(again)
                 claims.used[:] = draft.citer.used
                 await claims.revise(again)
             return (again or revised).text

@@ -22,7 +22,8 @@ from agent.evidence.markdown import joined
 from agent.evidence.number_forms import NumberForm
 from agent.evidence.numbering import source_key
 from agent.evidence.references import CITATION, untitled
-from agent.evidence.totals import Change, Total, changed, filled, opened
+from agent.evidence.tables import Change, changed
+from agent.evidence.totals import Total, filled, opened
 from agent.evidence.types import Source
 
 MARK, CONTRADICTED = "†", "‡"

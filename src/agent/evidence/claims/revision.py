@@ -28,7 +28,7 @@ from agent.evidence.claims.statements import (
     Statement,
     row_name,
 )
-from agent.evidence.totals import changed
+from agent.evidence.tables import Change, changed
 
 Cite = tuple[int, str]
 """An id that a text cites, with the character before which its number stands."""
@@ -238,7 +238,7 @@ class Revised:
     """Where statements were taken out."""
 
 
-def rewritten(before: Revised, changes: Sequence[tuple[int, int, str]]) -> Revised:
+def rewritten(before: Revised, changes: Sequence[Change]) -> Revised:
     """Return a text with further words in place of others, which are new; all else moves along."""
 
     def moved(at: int) -> int:

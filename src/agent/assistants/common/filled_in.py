@@ -1,0 +1,119 @@
+"""Fill in what code knows better than a writer, and keep it right: a plan's ways, a table's totals.
+
+The writer puts signs in their places. What a revision changes around them is measured and added up
+anew.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+
+from agent.assistants.common.draft import Draft
+from agent.assistants.common.look_up import MAP_WAY, LookUp
+from agent.core.processor import compute
+from agent.evidence.claims.corrected import Part, with_totals
+from agent.evidence.claims.revision import Revised, rewritten
+from agent.evidence.markdown import link_url
+from agent.evidence.references import CITATION
+from agent.evidence.tables import Change
+from agent.evidence.told_ways import (
+    WAY,
+    ToldWay,
+    WayCell,
+    stale_ways,
+    way_between,
+    way_cells,
+    way_words,
+)
+from agent.evidence.totals import TOTAL, Total, filled, opened
+from agent.evidence.types import Route
+
+_MOST_MEASURED = 8
+"""Ways that are asked of the map besides those that were measured before the text."""
+
+
+@dataclass
+class FilledIn:
+    """Hold the ways and totals that were filled into one text."""
+
+    draft: Draft
+    look: LookUp | None
+    _totals: list[Total] = field(default_factory=list)
+    _ways: list[ToldWay] = field(default_factory=list)
+    _asked: int = 0
+
+    async def filled(self, text: Revised) -> Revised:
+        """Return a text with its ways and totals, those anew of which it has changed the places."""
+        places = self.draft.known_places
+        stale = await compute(
+            lambda: stale_ways(text.text, self._ways, places), otherwise=list[Change]
+        )
+        text = rewritten(text, stale)
+        text = rewritten(text, await self._way_changes(text.text))
+        again = await compute(lambda: opened(text.text, self._totals), otherwise=list[Change])
+        text, form = rewritten(text, again), self.draft.number_form
+        changes, totals = await compute(
+            lambda: filled(text.text, form), otherwise=lambda: (list[Change](), list[Total]())
+        )
+        self._totals = [*self._totals, *totals]
+        return rewritten(text, changes)
+
+    async def streamed(self, pieces: AsyncIterator[str]) -> AsyncIterator[str]:
+        """Yield a text as it is written; from its first sign on, which is filled in, at its end."""
+        text, shown = "", 0
+        async for piece in pieces:
+            text += piece
+            if TOTAL not in text and WAY not in text:
+                shown = len(text)
+                yield piece
+        # What was withdrawn is found again by its words.
+        begin = len(text) - len(text.rpartition(self.draft.withdrawn or "\0")[2])
+        own = await self.filled(Revised(text[begin:]))
+        yield text[shown:begin] + own.text[max(0, shown - begin) :]
+
+    def added_up(self, parts: list[Part]) -> list[Part]:
+        """Return the parts of a text that its check has changed with its totals right."""
+        return with_totals(parts, self._totals, self.draft.number_form) if self._totals else parts
+
+    async def _way_changes(self, text: str) -> list[Change]:
+        places = self.draft.known_places
+        cells = await compute(lambda: way_cells(text, places), otherwise=list[WayCell])
+        changes = list[Change]()
+        for cell, route in zip(cells, await self._measured(cells), strict=True):
+            words = self._words(text, cell, route)
+            if route:
+                self._ways.append(ToldWay(words, text[cell.start : cell.end], cell.ids))
+            changes.append((cell.start, cell.end, words))
+        return changes
+
+    async def _measured(self, cells: Sequence[WayCell]) -> list[Route | None]:
+        """Return the ways that the map has for these, of those that it has told none first."""
+        asked = dict[str, None]()
+        for cell in cells:
+            if cell.ends and not way_between(cell, self._routes):
+                begin, end = cell.ends
+                names = (begin["name"], end["name"], cell.mode, end["city"] or "")
+                asked[" | ".join(names)] = None
+        if self.look and MAP_WAY in self.look.tools:
+            wanted = [*asked][: _MOST_MEASURED - self._asked]
+            self._asked += len(wanted)
+            found = await asyncio.gather(*(self.look(MAP_WAY, each) for each in wanted))
+            for looked in found:
+                self.draft.add_records(looked.places, looked.routes)
+                if looked.sources:
+                    self.draft.add(looked.sources, looked.texts)
+        return [way_between(cell, self._routes) for cell in cells]
+
+    @property
+    def _routes(self) -> Sequence[Route]:
+        return self.draft.state.get("routes", [])
+
+    def _words(self, text: str, cell: WayCell, route: Route | None) -> str:
+        """Return a way with its citation, unless the writer has cited one beside it."""
+        if route is None:
+            return "–"
+        words, source = way_words(route, self.draft.language), self.draft.sources[route["source"]]
+        if CITATION.match(text, cell.end):
+            return words
+        url, number = link_url(source["url"]), self.draft.citer.number(source)
+        return f"{words} [{number}]({url})" if url else f"{words} [{number}]"

@@ -1,0 +1,32 @@
+"""What a text that is being revised can have looked up."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from agent.evidence.types import Place, Route, Source
+
+MAP_WAY = "map_way"
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What was found: as the reviser reads it, each passage behind its marker, and its sources."""
+
+    text: str
+    sources: Sequence[Source] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """What each source says, by its id."""
+    places: Sequence[Place] = ()
+    routes: Sequence[Route] = ()
+
+
+class LookUp(Protocol):
+    """Look something up for the revision; never raise."""
+
+    @property
+    def tools(self) -> Mapping[str, str]:
+        """Return what each tool's argument is."""
+
+    async def __call__(self, tool: str, argument: str) -> Looked:
+        """Return what a tool finds."""

@@ -1,0 +1,51 @@
+"""Read the tables of a text: their cells, and where each stands; put other words in places."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from agent.core.strings import is_table_rule
+
+Change = tuple[int, int, str]
+"""Where words begin and end, and what stands in their place."""
+_MOST_ROWS = 60
+
+
+@dataclass(frozen=True)
+class TableCell:
+    """The words of a cell, and where they begin."""
+
+    text: str
+    start: int
+
+
+CellRow = list[TableCell]
+
+
+def tables_in(text: str) -> Iterator[list[CellRow]]:
+    """Yield the tables of a text, row by row, the head first."""
+    rows, at = list[CellRow](), 0
+    for line in [*text.splitlines(keepends=True), ""]:
+        if line.lstrip().startswith("|"):
+            if not is_table_rule(line) and len(rows) < _MOST_ROWS:
+                rows.append([*_cells(line, at)])
+        elif rows:
+            yield rows
+            rows = []
+        at += len(line)
+
+
+def _cells(line: str, at: int) -> Iterator[TableCell]:
+    begin = line.index("|") + 1
+    for part in line.rstrip().removesuffix("|")[begin:].split("|"):
+        text = part.strip()
+        yield TableCell(text, at + begin + (part.index(text) if text else 0))
+        begin += len(part) + 1
+
+
+def changed(text: str, changes: Iterable[Change]) -> str:
+    """Return a text with changes, which come in its order."""
+    parts, at = list[str](), 0
+    for start, end, words in changes:
+        parts += [text[at:start], words]
+        at = end
+    return "".join([*parts, text[at:]])

@@ -1,0 +1,143 @@
+"""Fill in the ways of a planned day: a writer puts a sign where one stands, code what was measured.
+
+So each joins the place of the row above with that of its own row, and still does when a revision
+has put another place there.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from agent.evidence.geo import distance_m
+from agent.evidence.markdown import link_url
+from agent.evidence.mentions import mentioned
+from agent.evidence.outing.text import leg_text
+from agent.evidence.references import CITATION
+from agent.evidence.tables import CellRow, Change, tables_in
+from agent.evidence.types import Leg, Place, Point, Route, RouteMode
+from agent.texts import Language
+
+WAY = "[>"
+"""Begins the sign of a way: `[>walking]` in its cell."""
+_MODES: Mapping[str, RouteMode] = {
+    f"{WAY}{mode}]": mode for mode in ("walking", "transit", "driving", "bicycling")
+}
+_SAME_SPOT = 60
+"""Metres between a place and the end of a way to it."""
+
+
+@dataclass(frozen=True)
+class WayCell:
+    """A way that a plan's table needs: where its sign stands, how it goes, and what it joins."""
+
+    start: int
+    end: int
+    mode: RouteMode
+    ends: tuple[Place, Place] | None
+    """None where a row names no place of the map."""
+
+    @property
+    def ids(self) -> tuple[str, str] | None:
+        return (self.ends[0]["id"], self.ends[1]["id"]) if self.ends else None
+
+
+@dataclass(frozen=True)
+class ToldWay:
+    """A way that was filled in: its words, how it goes, and the ids of what it joins."""
+
+    told: str
+    sign: str
+    ids: tuple[str, str] | None
+
+
+def way_cells(text: str, places: Sequence[Place]) -> list[WayCell]:
+    """Return the signs of ways in the tables of a text; one elsewhere joins nothing."""
+    found = dict[int, WayCell]()
+    for rows in tables_in(text) if WAY in text else ():
+        for at, row in enumerate(rows):
+            for column, cell in enumerate(row):
+                for begin, sign in _signs(cell.text):
+                    start, ends = cell.start + begin, _ends(rows, at, column, places)
+                    found[start] = WayCell(start, start + len(sign), _MODES[sign], ends)
+    for start, sign in _signs(text):
+        found.setdefault(start, WayCell(start, start + len(sign), _MODES[sign], None))
+    return [found[start] for start in sorted(found)]
+
+
+def stale_ways(text: str, ways: Iterable[ToldWay], places: Sequence[Place]) -> list[Change]:
+    """Return what makes signs again of ways that join others than their rows' places by now."""
+    told = dict[str, list[ToldWay]]()
+    for way in ways:
+        told.setdefault(way.told, []).append(way)
+    changes = list[Change]()
+    for rows in tables_in(text) if told else ():
+        for at, row in enumerate(rows):
+            for column, cell in enumerate(row):
+                words = next((words for words in told if words in cell.text), "")
+                ends = _ends(rows, at, column, places) if words else None
+                ids = (ends[0]["id"], ends[1]["id"]) if ends else None
+                if words and ids not in [way.ids for way in told[words]]:
+                    start = cell.start + cell.text.index(words)
+                    changes.append((start, start + len(words), told[words][0].sign))
+    return changes
+
+
+def way_between(cell: WayCell, routes: Iterable[Route]) -> Route | None:
+    """Return the way that was measured between the two places, in this direction or the other."""
+    if cell.ends is None:
+        return None
+    for route in routes:
+        ends = [end["wgs84"] for end in route.get("ends", [])]
+        pairs = (ends, ends[::-1]) if cell.mode == "walking" else (ends,)
+        if route["mode"] == cell.mode and route["distance_m"] and route["duration_s"]:
+            spots = [place["wgs84"] for place in cell.ends]
+            if any(len(pair) > 1 and all(map(_is_near, pair, spots)) for pair in pairs):
+                return route
+    return None
+
+
+def way_words(route: Route, language: Language) -> str:
+    """Return a way as a cell tells it: how one goes, how far and how long."""
+    lines = [step["line"] for step in route["steps"] if "line" in step]
+    leg = Leg(
+        mode=route["mode"], distance_m=route["distance_m"] or 0,
+        duration_s=route["duration_s"] or 0, estimated=False, lines=lines,
+    )  # fmt: skip
+    return leg_text(leg, language)
+
+
+def _signs(text: str) -> Iterator[tuple[int, str]]:
+    for sign in _MODES:
+        at = text.find(sign)
+        while at >= 0:
+            yield at, sign
+            at = text.find(sign, at + 1)
+
+
+def _ends(
+    rows: Sequence[CellRow], at: int, column: int, places: Sequence[Place]
+) -> tuple[Place, Place] | None:
+    """Return the last place of the nearest row above that has one, and the first of this row."""
+    here = _stops(rows[at], column, places)
+    above = (_stops(row, column, places) for row in reversed(rows[1:at]))
+    before = next(filter(None, above), [])
+    if not (here and before) or here[0]["id"] == before[-1]["id"]:
+        return None
+    return before[-1], here[0]
+
+
+def _stops(row: CellRow, but: int, places: Sequence[Place]) -> list[Place]:
+    """Return the places that a row cites in its order, else those that it names.
+
+    Not those of the way's own cell.
+    """
+    text = " | ".join(cell.text for column, cell in enumerate(row) if column != but)
+    by_url = {link_url(place["url"]): place for place in reversed(places) if place["url"]}
+    cited = [by_url[url] for _, url in CITATION.findall(text) if url in by_url]
+    if cited:
+        return cited
+    by_id, named = {place["id"]: place for place in places}, mentioned(places, text)
+    return [by_id[name] for name in sorted(named, key=lambda name: named[name])]
+
+
+def _is_near(one: Point, other: Point) -> bool:
+    return distance_m((one["lng"], one["lat"]), (other["lng"], other["lat"])) < _SAME_SPOT

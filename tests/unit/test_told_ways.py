@@ -1,0 +1,118 @@
+"""The ways of a planned day are what was measured between its rows, also after a change."""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import pytest
+
+from agent.assistants.common.filled_in import FilledIn
+from agent.assistants.common.look_up import Looked
+from agent.evidence.citations import Citer
+from agent.evidence.claims.revision import Revised
+from agent.evidence.number_forms import ENGLISH_NUMBERS
+from agent.evidence.types import Place, Route, Source
+from tests.support.page_sources import source
+
+SPOTS = {"Hotel": 0.0, "Museum": 0.01, "Market": 0.02, "Church": 0.03}
+
+
+def place(name: str) -> Place:
+    at = {"lng": 24.9 + SPOTS[name], "lat": 60.17}
+    found = {"id": f"osm:{name}", "name": name, "wgs84": at, "city": "Helsinki",
+             "url": f"https://map.example/{name}", "source": f"a0-{len(name)}"}  # fmt: skip
+    return cast(Place, found)
+
+
+PLACES = [*map(place, SPOTS)]
+
+
+def route(begin: str, end: str, metres: int, mode: str = "walking") -> Route:
+    ends = [{"name": name, "wgs84": place(name)["wgs84"]} for name in (begin, end)]
+    found = {"id": f"{begin}-{end}", "mode": mode, "origin": begin, "destination": end,
+             "distance_m": metres, "duration_s": metres, "steps": [], "ends": ends,
+             "source": f"a9-{metres}"}  # fmt: skip
+    return cast(Route, found)
+
+
+class Map:
+    """A map that measures every way it is asked for: 500 m; or none."""
+
+    def __init__(self, *, knows: bool = True) -> None:
+        self.asked, self.knows, self.tools = list[str](), knows, {"map_way": ""}
+
+    async def __call__(self, tool: str, argument: str) -> Looked:
+        self.asked.append(argument)
+        begin, end, mode, _ = argument.split(" | ")
+        if not self.knows:
+            return Looked("")
+        way = route(begin, end, 500 + len(self.asked), mode)
+        return Looked("", [source(way["source"])], {way["source"]: "way"}, [], [way])
+
+
+class Writer:
+    """What of a draft is needed to fill in its ways."""
+
+    def __init__(self, routes: Sequence[Route] = ()) -> None:
+        self.known_places, self.language, self.withdrawn = PLACES, "en", ""
+        self.number_form = ENGLISH_NUMBERS
+        self.state: dict[str, Any] = {"routes": [*routes]}
+        self.sources = {each["source"]: source(each["source"]) for each in routes}
+        self.citer = Citer(self.sources)
+
+    def add_records(self, _: Sequence[Place], routes: Sequence[Route]) -> None:
+        self.state["routes"] = [*self.state["routes"], *routes]
+
+    def add(self, sources: Sequence[Source], _: Any) -> None:
+        self.sources |= {each["id"]: each for each in sources}
+
+
+def filling(asked: Map | None = None, routes: Sequence[Route] = ()) -> FilledIn:
+    return FilledIn(cast(Any, Writer(routes)), asked)
+
+
+DAY = """| Time | Stop | Way there |
+|---|---|---|
+| 9:00 | Hotel | – |
+| 10:00 | Museum [7](https://map.example/Museum) | [>walking] |
+| 12:00 | Lunch at the Market | [>transit] |
+"""
+
+
+async def test_a_way_is_that_which_was_measured_between_the_rows_or_is_measured_now() -> None:
+    measured = Map()
+    text = (await filling(measured, [route("Museum", "Hotel", 640)]).filled(Revised(DAY))).text
+    assert "640 m, 11 min [1](https://e.example/a9-640) |" in text
+    assert measured.asked == ["Museum | Market | transit | Helsinki"]
+    assert "501 m, 8 min [2](https://e.example/a9-501) |" in text
+
+
+async def test_a_way_to_another_stop_than_before_is_measured_anew() -> None:
+    measured = Map()
+    exact = filling(measured)
+    text = (await exact.filled(Revised(DAY))).text
+    anew = (await exact.filled(Revised(text.replace("Lunch at the Market", "Church")))).text
+    assert measured.asked[2:] == ["Museum | Church | transit | Helsinki"]
+    assert "503 m" in anew
+    assert "502 m" not in anew
+    gone = "\n".join(line for line in text.splitlines() if "Museum" not in line)
+    assert "504 m" in (await exact.filled(Revised(gone))).text
+
+
+@pytest.mark.parametrize("asked", [Map(knows=False), None])
+async def test_what_nobody_can_measure_is_a_dash_and_no_sign_is_left(asked: Map | None) -> None:
+    day = DAY.replace("Hotel", "Somewhere")
+    text = (await filling(asked).filled(Revised(f"{day}\nThe way is [>driving].\n"))).text
+    assert text.count("| – |") == 3
+    assert "The way is –." in text
+
+
+async def test_a_text_that_is_streamed_has_its_ways_too() -> None:
+    async def pieces() -> Any:
+        for line in f"Two days.\n\n{DAY}\nEnd.".splitlines(keepends=True):
+            yield line
+
+    shown = [piece async for piece in filling(Map()).streamed(pieces())]
+    assert shown[0] == "Two days.\n"
+    assert "501 m" in "".join(shown)
+    assert "".join(shown).endswith("End.")
+    assert "[>" not in "".join(shown)
