@@ -44,6 +44,14 @@ def test_beside_the_places_that_a_text_names_few_others_are_shown() -> None:
     assert names(others, is_report=True) == ["丙0", "丙1", "丙2", "丙3"]
 
 
+def test_a_report_shows_a_place_once_that_has_a_record_in_each_language() -> None:
+    square = entered("Kauppatori", mentioned=True, other_names=["Market Square"])
+    again = entered("Market Square", mentioned=True, category="square")
+    far = entered("Market Square ", mentioned=True, wgs84={"lng": 25.5, "lat": 60.4})
+    assert names([square, again, far], is_report=True) == ["Kauppatori", "Market Square "]
+    assert names([square, again]) == ["Kauppatori", "Market Square"]
+
+
 def test_a_place_besides_tells_where_it_is_and_what_was_asked_of_its_record() -> None:
     places = [
         *NAMED,

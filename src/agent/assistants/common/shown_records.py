@@ -67,6 +67,8 @@ OF_ITS_ORIGIN = frozenset({"walk_m", "walk_s", "distance_from_en"})
 _LONGEST_SAID = 90
 _MOST_OTHERS = 4
 """Cards beside those of the places that a text names."""
+_ONE_PLACE = 60
+"""Metres between two records of one place."""
 _BESIDE_M = 2000
 """As far as one looks for a car park or a café beside something else."""
 
@@ -275,10 +277,32 @@ def on_cards(places: Sequence[Place], language: Language, *, is_report: bool) ->
     report is read for its plan, and shows none besides.
     """
     named = [place for place in places if place.get("mentioned")]
+    named = _each_once(named) if is_report else named
     others = [place for place in places if not (place.get("mentioned") or _lacks(place))]
     others = others[: 0 if is_report and named else _MOST_OTHERS]
     asked = [_without_unasked(place) for place in [*named, *others]]
     return _in_traditional(asked, _AS_LISTED) if language == "zh-Hant" else asked
+
+
+def _each_once(places: Iterable[Place]) -> list[Place]:
+    """Return the places without further records of one that stands before them.
+
+    A square found under its name in two languages has two.
+    """
+    once = list[Place]()
+    for place in places:
+        names = _names_of(place)
+        if not any(
+            names & _names_of(other) and metres_apart(place["wgs84"], other["wgs84"]) < _ONE_PLACE
+            for other in once
+        ):
+            once.append(place)
+    return once
+
+
+def _names_of(place: Place) -> set[str]:
+    names = (place["name"], place.get("name_en", ""), *place.get("other_names", []))
+    return {letters_of(name) for name in names} - {""}
 
 
 def _lacks(place: Place) -> bool:

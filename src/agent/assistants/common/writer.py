@@ -144,14 +144,14 @@ async def write_message(
         "the cards", lambda: on_cards(places, draft.language, is_report=parts.is_report),
         lambda: places,
     )  # fmt: skip
-    used = partial(sources_as_shown, cited, places, draft.language, state.get("routes", []))
+    used = partial(sources_as_shown, cited, places, draft.language, draft.state.get("routes", []))
     cited = or_else("the records' quotes", used, lambda: cited)
     checked = replace(checked, used=cited)
     centre = readable(anchor if places else None, draft.language, draft.known_places)
     anchor = await await_or_else("the anchor", centre, lambda: None)
     metadata = {
         **or_else("the metadata", lambda: _metadata(draft, parts, checked, seconds), dict),
-        **await _records(draft, checked, cards, anchor),
+        **await _records(draft, checked, cards, anchor, is_report=parts.is_report),
     }
     remembered = remember(turn, draft.services, cited, places, draft.texts)
     await await_or_else("what is cited", remembered, lambda: None)
@@ -196,12 +196,22 @@ async def _lines(text: str) -> AsyncIterator[str]:
 
 
 async def _records(
-    draft: Draft, checked: Checked, places: list[Place], anchor: Anchor | None
+    draft: Draft,
+    checked: Checked,
+    places: list[Place],
+    anchor: Anchor | None,
+    *,
+    is_report: bool,
 ) -> dict[str, Any]:
-    """Return what a client gets of the text's sources and the map."""
+    """Return what a client gets of the text's sources and the map; of a report's ways the cited."""
     weather = draft.state.get("weather", [])
     forecasts = forecasts_of(weather, draft.turn)
     routes = draft.state.get("routes", [])
+    if is_report:
+        cited = {key for source in checked.used for key in (source["id"], source["url"])}
+        routes = [
+            route for route in routes if not cited.isdisjoint((route["source"], route["url"]))
+        ]
     ways = ways_of(routes, draft.language, draft.known_places)
     return {
         "sources": checked.used,
