@@ -1,6 +1,9 @@
 """What is new, gone or has other figures in an answer that was asked for again."""
 
-from agent.evidence.changes import answer_changes
+import pytest
+
+from agent.cli.render import changes_text
+from agent.evidence.changes import AnswerChanges, answer_changes
 
 BEFORE = """The museum opens at nine and closes at five[1](https://a.org/1). A ticket costs 60 yuan[2](https://a.org/2).
 
@@ -54,3 +57,18 @@ def test_a_very_long_answer_is_compared_as_far_as_there_is_room() -> None:
     long = " ".join(f"Hall{chr(97 + n % 26)}{'x' * (n // 26)} opens at nine." for n in range(2_000))
     changes = answer_changes(long, long)
     assert (changes["same"], changes["new"], changes["gone"]) == (400, [], [])
+
+
+@pytest.mark.parametrize(("new", "kept", "closing"), [
+    ([], 2, "Nothing has changed."),
+    ([], 0, "Nothing has changed."),
+    (["It is closed."], 2, "The rest is the same."),
+    (["It is closed."], 0, "- New: It is closed."),
+])  # fmt: skip
+def test_a_reader_is_told_what_changed_and_of_the_rest_no_number_beside_the_check_s(
+    new: list[str], kept: int, closing: str
+) -> None:
+    changes = AnswerChanges(new=new, gone=[], figures=[], same=kept)
+    told = changes_text(changes, "2026-11-30T10:00", "en")
+    assert told.splitlines()[-1] == closing
+    assert "2 " not in told

@@ -266,8 +266,8 @@ def changes_text(changes: AnswerChanges, at: str, language: Language) -> str:
         *(say("changes.new_row", language, text=text) for text in changes["new"]),
         *(say("changes.gone_row", language, text=text) for text in changes["gone"]),
     ]
-    key = "same" if rows else "nothing"
-    closing = say(f"changes.{key}", language, n=changes["same"])
+    rest = say("changes.same", language) if changes["same"] else ""
+    closing = rest if rows else say("changes.nothing", language)
     heading = say("changes.title", language, day=f"{at[:16].replace('T', ' ')} UTC")
     listed = "\n".join(f"- {row}" for row in rows)
     return "\n\n".join(filter(None, [f"**{heading}**", listed, closing]))

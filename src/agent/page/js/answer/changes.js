@@ -35,6 +35,7 @@ function parts(told) {
   return [
     el("h3", {}, say("title", { day })),
     rows.length > 0 && el("ul", {}, ...rows.map((row) => el("li", {}, row))),
-    el("p", { class: "small muted" }, say(rows.length ? "same" : "nothing", { n: told.same })),
+    (told.same > 0 || !rows.length) &&
+      el("p", { class: "small muted" }, say(rows.length ? "same" : "nothing")),
   ];
 }
