@@ -145,6 +145,21 @@ async def test_a_follow_up_moves_a_stop_of_the_plan(lab: Lab) -> None:
     assert told(dropped)["outing"]["left_out"][0]["text"] == say("outing.left_out.unwanted", "zh")
 
 
+EN = "Where can children play near Wangfujing, Beijing?"
+
+
+@pytest.mark.parametrize(("question", "words"), [
+    (ZH, "去掉乐高"), (ZH, "不去乐高店"), (EN, "Without the LEGO store"), (EN, "Drop the LEGO store"),
+])  # fmt: skip
+async def test_the_sample_changes_a_day_in_the_words_of_the_first_minutes(
+    lab: Lab, question: str, words: str
+) -> None:
+    first = await lab.ask(question, context={"outing": "on"})
+    (shop,) = (name for name in stops(first) if "乐高" in name or "LEGO" in name)
+    changed = await lab.ask(words)
+    assert {*stops(changed)} == {*stops(first)} - {shop}
+
+
 async def test_a_planned_day_lives_on_after_another_question(lab: Lab) -> None:
     lab = at_noon(lab, "2026-11-25")
     parking = plan({**nearby("王府井", "停车场"), "web": False})
