@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from agent.assistants.common.shown_records import (
+    cited_ways,
     on_cards,
     readable,
     ways_of,
@@ -50,6 +51,12 @@ def test_a_report_shows_a_place_once_that_has_a_record_in_each_language() -> Non
     far = entered("Market Square ", mentioned=True, wgs84={"lng": 25.5, "lat": 60.4})
     assert names([square, again, far], is_report=True) == ["Kauppatori", "Market Square "]
     assert names([square, again]) == ["Kauppatori", "Market Square"]
+
+
+def test_a_report_shows_the_ways_that_it_cites() -> None:
+    used = [export_samples.source(1, "https://map.example/1")]
+    ways: Any = [{"source": "a0-1", "url": "https://map.example/1"}, {"source": "a0-2", "url": ""}]
+    assert cited_ways(ways, used) == ways[:1]
 
 
 def test_a_place_besides_tells_where_it_is_and_what_was_asked_of_its_record() -> None:

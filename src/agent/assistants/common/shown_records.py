@@ -217,6 +217,12 @@ def chosen_ways(
     return told if is_cited and rounds else [*routes]
 
 
+def cited_ways(routes: Iterable[Route], used: Iterable[Source]) -> list[Route]:
+    """Return the ways that a text cites; those of one address are one source."""
+    cited = {key for source in used for key in (source["id"], source["url"])} - {""}
+    return [route for route in routes if not cited.isdisjoint((route["source"], route["url"]))]
+
+
 async def ways_of(
     routes: Sequence[Route], language: Language, known: Sequence[Place] = ()
 ) -> list[Route]:

@@ -29,6 +29,7 @@ from agent.assistants.common.previous import (
 )
 from agent.assistants.common.remembered import remember
 from agent.assistants.common.shown_records import (
+    cited_ways,
     forecasts_of,
     on_cards,
     places_as_shown,
@@ -208,10 +209,7 @@ async def _records(
     forecasts = forecasts_of(weather, draft.turn)
     routes = draft.state.get("routes", [])
     if is_report:
-        cited = {key for source in checked.used for key in (source["id"], source["url"])}
-        routes = [
-            route for route in routes if not cited.isdisjoint((route["source"], route["url"]))
-        ]
+        routes = cited_ways(routes, checked.used)
     ways = ways_of(routes, draft.language, draft.known_places)
     return {
         "sources": checked.used,
