@@ -178,3 +178,17 @@ def test_a_denial_is_refuted_by_the_statement_that_it_rests_on_alone(
     outcomes[fails] = Outcome(**outcome)
     claims = cast(Any, SimpleNamespace(statements=stated, outcomes=outcomes))
     assert bool(refutation(answer, (), claims, "zh", denies=True)) is refuted
+
+
+@pytest.mark.parametrize(
+    ("answer", "unproved", "goes_back"),
+    [("1,520 m", "1,520 m", True), ("1,520 m", "2019", False), ("Bridge", "2019", False)],
+)
+def test_an_answer_whose_figure_stands_nowhere_goes_back_but_is_not_called_refuted(
+    answer: str, unproved: str, goes_back: bool
+) -> None:
+    stated = statements("The Bridge of 2019 is 1,520 m long[1](https://a.example).", LINKED)
+    outcomes = [Outcome("unchecked", unproved=(unproved,))]
+    claims = cast(Any, SimpleNamespace(statements=stated, outcomes=outcomes))
+    assert bool(refutation(answer, (), claims, "en", unproved=True)) is goes_back
+    assert refutation(answer, (), claims, "en") == ""

@@ -191,7 +191,7 @@ async def format_answer(
     if final and _may_go_back(state, configuration):
         draft.begin_check()
         draft.body = body
-        if said := refuted(claims=await draft.check()):
+        if said := refuted(claims=await draft.check(), unproved=True):
             return _objection(state, draft, said)
     told: dict[str, Any] = {"final_answer": answer, "answered": bool(final), "outcome": outcome}
     told["verified"] = verified

@@ -133,8 +133,11 @@ def refutation(
     language: Language,
     *,
     denies: bool = False,
+    unproved: bool = False,
 ) -> str:
     """Return what the judge found not to follow of what is said of the answer; empty if nothing.
+
+    With `unproved` also what it takes for borne out though no source and no program has the figure.
 
     A statement that names the answer fails by other words of its own, or by those of the answer;
     where none names it (yes, no), any that fails does. Any fails by a term that the answer was
@@ -155,6 +158,8 @@ def refutation(
             says = outcome.quote or " … ".join(passage.text for passage in outcome.passages[:2])
             key = "judged" if says else "judged_nowhere"
             return say(f"team_answer.{key}", language, said=one.plain, says=says)
+        if unproved and outcome.unproved and _names(" ".join(outcome.unproved), answer):
+            return say("team_answer.judged_nowhere", language, said=one.plain)
     return ""
 
 
