@@ -149,7 +149,8 @@ EN = "Where can children play near Wangfujing, Beijing?"
 
 
 @pytest.mark.parametrize(("question", "words"), [
-    (ZH, "去掉乐高"), (ZH, "不去乐高店"), (EN, "Without the LEGO store"), (EN, "Drop the LEGO store"),
+    (ZH, "去掉乐高"), (ZH, "不去乐高店"),
+    (EN, "Without the LEGO store"), (EN, "Drop the LEGO store"),
 ])  # fmt: skip
 async def test_the_sample_changes_a_day_in_the_words_of_the_first_minutes(
     lab: Lab, question: str, words: str
