@@ -39,6 +39,15 @@ def test_a_place_is_found_with_and_without_its_branch() -> None:
     assert named(["Blue Bottle Coffee"], "Try blue bottle coffee first.") == {"Blue Bottle Coffee"}
 
 
+def test_a_word_of_a_kind_names_no_place_that_has_no_name() -> None:
+    """ "A playground" was taken for the name of every playground without one."""
+    one: Place = {**place("playground (near Ateneum)"), "nameless": True}
+    assert not mentioned([one], "A playground, a museum, lunch near Ateneum")
+    assert mentioned([one], "first the playground near Ateneum")
+    assert mentioned([one], "1. Playground (near Ateneum)")
+    assert not mentioned([{**place("playground"), "nameless": True}], "a playground")
+
+
 def test_one_branch_named_in_full_does_not_name_the_others() -> None:
     names = ["海底捞(王府井店)", "海底捞(三里屯店)"]
     assert named(names, "海底捞(三里屯店)更近，海底捞服务好。") == {"海底捞(三里屯店)"}

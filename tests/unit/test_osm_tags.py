@@ -47,6 +47,14 @@ def test_what_a_record_s_tags_say_stands_in_the_reader_s_words_or_not_at_all(
     assert (fits["verdict"], fits["field"]) == ("satisfied", "category")
 
 
+@pytest.mark.parametrize("language", ["en", "de", "zh"])
+def test_what_has_no_name_is_known_to_have_none(language: Language) -> None:
+    row = {"id": "way/1", "name": None, "lng": 24.9, "lat": 60.1, "tag": "leisure=playground",
+           "beside": "Teemaa"}  # fmt: skip
+    assert _read(row, language).get("nameless")
+    assert not _read({**row, "name": "Leikkipaikka"}, language).get("nameless")
+
+
 @pytest.mark.parametrize("language", get_args(Language))
 def test_whom_a_place_suits_is_read_from_its_tags_not_from_the_words_they_are_told_in(
     language: Language,

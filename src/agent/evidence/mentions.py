@@ -49,19 +49,25 @@ def mentioned(places: Sequence[Place], text: str) -> dict[str, int]:
     A name counts with or without its branch ("(王府井店)") and whatever its brackets, but
     not inside a longer place name or an address, and a name of two characters only if it stands
     alone. A branch left out means every branch known, unless the text names one of them in full.
+    What has no name is named only by its kind with where it is: a word of a kind names no place.
     """
     rest = _plain(LINK_TARGET.sub("]", strip_references(text)))
     full: dict[str, list[str]] = defaultdict(list)
     short: dict[str, list[str]] = defaultdict(list)
     for place in places:
         name = _plain_name(place["name"])
-        full[name].append(place["id"])
+        base, inside = parted_brackets(unicodedata.normalize("NFKC", place["name"]))
+        is_made = place.get("nameless")
+        wholes = (
+            [name] if not is_made else [name, _plain_name(f"{base} {inside}")] if inside else []
+        )
+        for whole in wholes:
+            full[whole].append(place["id"])
         for other in (place.get("name_en"), *place.get("other_names", [])):
-            if other and (plain := _plain_name(other)):
-                full[plain].append(place["id"])
-        base = _plain_name(parted_brackets(unicodedata.normalize("NFKC", place["name"]))[0])
-        if base and base != name:
-            short[base].append(place["id"])
+            if other and (own := _plain_name(other)):
+                full[own].append(place["id"])
+        if (plain := _plain_name(base)) and plain != name and not is_made:
+            short[plain].append(place["id"])
     positions: dict[str, int] = {}
     for name in _longest_first({*full, *short}):
         rest, first = _take(rest, name)

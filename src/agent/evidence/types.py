@@ -155,6 +155,8 @@ class Place(TypedDict):
     id: str
     """`amap:B0…`, `osm:node/…`: the map's name, then its own id."""
     name: str
+    nameless: NotRequired[bool]
+    """Its name was made of its kind and of where it is, or is no more than its kind."""
     name_en: NotRequired[str]
     """Its name in its reader's language where the map has it, else its English one."""
     other_names: NotRequired[list[str]]

@@ -16,6 +16,8 @@ from agent.core.progress import Spot, SpotRole
 from agent.evidence.agreement import plain_name
 from agent.evidence.geo import metres_apart, parse_lnglat, wgs84_of
 from agent.evidence.hours import yearly_hours
+from agent.evidence.language import fold
+from agent.evidence.mentions import without_branch
 from agent.evidence.names import titled_name
 from agent.evidence.records import (
     day_text,
@@ -348,6 +350,8 @@ class MapRecords:
         own = place["id"].partition(":")[2]
         found = chain(*(hit["keywords"] for hit in self.result.hits if hit["id"] == own))
         place["keywords"] = list(dict.fromkeys([*keywords, *found]))
+        if fold(name) == fold(without_branch(place["category"] or "")):
+            place["nameless"] = True
         place["distance_m"] = metres
         place["distance_from"] = self.result.centre_name if metres is not None else None
         if self.result.between:

@@ -237,7 +237,11 @@ def _meant(stop: str, known: Sequence[_KnownStop]) -> list[_KnownStop]:
     if stop.isascii() and stop.isdigit():
         number = int(stop[:4])
         return list(known[number - 1 : number]) if number else []
-    named: list[Any] = [{"id": each.id, "name": each.name, "name_en": each.local} for each in known]
+    named: list[Any] = [
+        {"id": each.id, "name": each.name, "name_en": each.local,
+         "nameless": each.place is not None and each.place.get("nameless", False)}
+        for each in known
+    ]  # fmt: skip
     ids = mentioned(named, stop)
     return [each for each in known if each.id in ids]
 

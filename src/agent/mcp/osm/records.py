@@ -248,6 +248,8 @@ class OsmReader:
             or days_in_words(hours or "", self._language)
             or None,
         )
+        if not row.get("name") and name == _by_kind(row, self._language):
+            place["nameless"] = True
         seasons = seasons_in(text_or_none(row.get("seasonal")) or "")
         if seasons is not None:
             place["seasons"], told = seasons, season_words(seasons, self._language)
