@@ -8,12 +8,13 @@ from agent.assistants.common.shown_records import (
     cited_ways,
     on_cards,
     readable,
+    sources_as_shown,
     ways_of,
     with_nearest,
 )
 from agent.evidence.constraints import check
 from agent.evidence.geo import decimal_text
-from agent.evidence.types import Anchor, Distance, Location, Place, PlaceVerdict
+from agent.evidence.types import Anchor, Distance, Location, Place, PlaceVerdict, Source
 from agent.export.place_cards import card_of, told_parts
 from agent.mcp.new_records import new_route
 from agent.texts import Language, prepare_language
@@ -57,6 +58,21 @@ def test_a_report_shows_the_ways_that_it_cites() -> None:
     used = [export_samples.source(1, "https://map.example/1")]
     ways: Any = [{"source": "a0-1", "url": "https://map.example/1"}, {"source": "a0-2", "url": ""}]
     assert cited_ways(ways, used) == ways[:1]
+
+
+@pytest.mark.parametrize(
+    ("quotes", "shown"),
+    [
+        (["Search summary: Open daily.", "Avoinna päivittäin."], ["Avoinna päivittäin."]),
+        (["Search summary: Open daily."], ["Zusammenfassung der Suche: Open daily."]),
+        (["Avoinna päivittäin."], ["Avoinna päivittäin."]),
+    ],
+)
+def test_a_search_s_summary_is_no_page_s_words_and_gives_way_to_them(
+    quotes: list[str], shown: list[str]
+) -> None:
+    page = Source(**{**export_samples.source(), "quotes": quotes})  # type: ignore[typeddict-item]
+    assert sources_as_shown([page], [], "de")[0]["quotes"] == shown
 
 
 def test_a_place_besides_tells_where_it_is_and_what_was_asked_of_its_record() -> None:

@@ -48,6 +48,7 @@ from agent.evidence.types import (
     Weather,
 )
 from agent.evidence.zones import CHINA, day_there, zone_named
+from agent.search.hits import summary_label
 from agent.state import Turn, reader_language
 from agent.texts import (
     OF_ANSWERS,
@@ -108,6 +109,16 @@ async def places_as_shown(
     return [Place(**{**p, "hours": h}) if (h := hours_text(p, language)) else p for p in sounded]
 
 
+def _as_quoted(quotes: Sequence[str], language: Language) -> list[str]:
+    """Return what a source is quoted with: its own words, else a search's, which is told.
+
+    The model of a search writes in the language of its query, not in that of the page.
+    """
+    own = [quote for quote in quotes if not summary_label(quote)]
+    bare = (quote.removeprefix(summary_label(quote)) for quote in quotes)
+    return own or [say("search.summary", language, text=quote) for quote in bare]
+
+
 def _traditional_name(place: Place) -> dict[str, str]:
     """Return a record's name and hours in traditional characters, beside its own."""
     name, hours = in_script(place["name"], "zh-Hant"), hours_text(place, "zh-Hant")
@@ -148,7 +159,7 @@ def sources_as_shown(
             return place_source(source, place, language)
         if way := ways.get(source["id"]):
             return Source(**{**source, "quotes": [route_text(way, language)]})
-        return source
+        return Source(**{**source, "quotes": _as_quoted(source["quotes"], language)})
 
     return [told(source) for source in sources]
 
