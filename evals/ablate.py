@@ -25,13 +25,15 @@ from agent.evidence import (
     constraints,
     figures,
     foreign_numerals,
+    formulas,
     hours,
     intent,
     numerals,
     places,
     queries,
+    shown_sums,
 )
-from agent.evidence.claims import citing, formulas, own_record, proof, sums
+from agent.evidence.claims import citing, own_record, proof, sums
 from agent.evidence.claims.judging import Ruling
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.statements import MARKED, statements
@@ -185,7 +187,7 @@ KINDS = {
     "queries": Kind((queries,), _query_checks),
     "demands": Kind((constraints, hours), _demand_checks),
     "figures": Kind((figures, numerals, foreign_numerals), _figure_checks),
-    "claims": Kind((proof, sums, formulas, own_record, citing), _claim_checks),
+    "claims": Kind((proof, sums, formulas, shown_sums, own_record, citing), _claim_checks),
 }
 
 

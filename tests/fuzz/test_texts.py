@@ -16,7 +16,6 @@ from agent.assistants.team_answer.answer_form import formatted, same_answer
 from agent.batch.scoring import is_correct
 from agent.evidence.citations import Citer, cited_ids, inert
 from agent.evidence.claims.corrected import corrected, rows
-from agent.evidence.claims.formulas import value_of
 from agent.evidence.claims.judging import Ruling
 from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence, Record
@@ -25,6 +24,7 @@ from agent.evidence.claims.statements import MARKED, statements
 from agent.evidence.constraints import openness
 from agent.evidence.days import days_named
 from agent.evidence.figures import figures, same
+from agent.evidence.formulas import value_of
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.hours import EVERY_DAY, all_year, osm_hours, weekly_hours
 from agent.evidence.hours_told import hours_words

@@ -288,7 +288,7 @@ CAFE = cast(Place, {
 })  # fmt: skip
 OF_A_PLACE = Evidence({"w0-0": Record(["甲咖啡 | ★4.5 | ¥40 | 306 m | 08:00-22:00"], CAFE)})
 WRONG = ("人均60元", "评分4.9", "08:00-23:00营业")
-RIGHT = ("人均40元", "评分4.5", "08:00-23:00‡营业")
+MARKED_SO = ("人均60元‡", "评分4.9‡", "08:00-23:00‡营业")
 UNKNOWN = f"甲咖啡有免费轮椅[1]({URL})。"
 
 
@@ -316,14 +316,14 @@ class Spent:
 
 
 @pytest.mark.parametrize("judge", [None, fails, never, without_budget])
-async def test_where_nobody_judges_only_a_place_s_own_record_is_written(judge: Ask | None) -> None:
+async def test_where_nobody_judges_only_a_place_s_own_record_marks(judge: Ask | None) -> None:
     told = [f"甲咖啡{words}[1]({URL})。" for words in WRONG]
     done = await checked("".join([*told, UNKNOWN]), judge, seconds=0.01, rests_on=OF_A_PLACE)
-    right = [f"甲咖啡{words}[1]({URL})。" for words in RIGHT]
-    assert done.text.startswith("".join([*right, UNKNOWN]))
+    marked = [f"甲咖啡{words}[1]({URL})。" for words in MARKED_SO]
+    assert done.text.startswith("".join([*marked, UNKNOWN]))
     assert "†" not in done.text
     counts = [done.counts[name] for name in ("revised", "marked", "unchecked")]
-    assert counts == [2, 1, 1]
+    assert counts == [0, 3, 1]
     right = f"甲咖啡人均40元，评分4.5，08:00-22:00营业[1]({URL})。"
     done = await checked(right, judge, seconds=0.01, rests_on=OF_A_PLACE)
     assert done.counts["unchecked"] == done.counts["total"] == 1

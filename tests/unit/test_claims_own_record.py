@@ -1,7 +1,6 @@
 """What the record of a place says: held against, written, and shown to a judge."""
 
 from dataclasses import replace
-from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -11,8 +10,6 @@ from agent.evidence.claims.judging import Ruling, passages_block, shown, stateme
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import proved
 from agent.evidence.claims.statements import MARKED, statements
-from agent.evidence.claims.sums import put_right
-from agent.evidence.figures import figures
 from agent.evidence.types import Place, Source
 from tests.support.rows import by_examples
 from tests.unit.export_samples import place as sample_place
@@ -22,13 +19,6 @@ def place(**fields: Any) -> Place:
     row = {"id": "amap:1", "name": "甲", "source": "a0-0", "cost": 40.0, "rating": 4.5,
            "distance_m": 306, "open_time": "08:00-22:00"}  # fmt: skip
     return cast(Place, {**row, **fields})
-
-
-@by_examples
-def test_a_right_number_is_written_as_the_wrong_one_was(
-    text: str, number: str, written: str | None
-) -> None:
-    assert put_right(text, figures(text)[0], Decimal(number)) == written
 
 
 def test_a_sentence_about_several_places_is_judged_by_the_records_of_all() -> None:

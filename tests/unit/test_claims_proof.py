@@ -10,7 +10,6 @@ import pytest
 from evals.claims.__main__ import always_right, load, nobody, outcomes
 
 from agent.evidence.claims.corrected import corrected, counts, rows
-from agent.evidence.claims.formulas import value_of
 from agent.evidence.claims.judging import (
     Ruling,
     Rulings,
@@ -21,6 +20,7 @@ from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence, Passage, Record
 from agent.evidence.claims.proof import proved
 from agent.evidence.claims.statements import MARKED, Statement, statements
+from agent.evidence.formulas import value_of
 from agent.evidence.types import Place
 from agent.models.validation import schema_of
 from tests.support.rows import by_examples

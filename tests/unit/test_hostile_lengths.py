@@ -14,7 +14,6 @@ from agent.assistants.team_answer.answer_form import presentable, same_answer
 from agent.assistants.team_answer.speakers import updated_hypotheses
 from agent.batch.scoring import is_correct
 from agent.core.patterns import PIECE, piece
-from agent.evidence.claims.formulas import value_of
 from agent.evidence.claims.judging import passages_block, statements_block
 from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence, Record
@@ -22,6 +21,7 @@ from agent.evidence.claims.proof import proved
 from agent.evidence.claims.revision import faults_block
 from agent.evidence.claims.statements import MARKED, is_table_rule, statements
 from agent.evidence.figures import figures
+from agent.evidence.formulas import value_of
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.hours import weekly_hours
 from agent.evidence.intent import detect_location_query

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
 
-from agent.evidence.claims.sums import as_it_stands, shown_sums
 from agent.evidence.figures import Figure, figures
 from agent.evidence.number_forms import NumberForm
+from agent.evidence.shown_sums import as_it_stands, shown_sums
 from agent.evidence.tables import CellRow, Change, tables_in
 from agent.evidence.units import MONEY
 

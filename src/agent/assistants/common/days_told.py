@@ -6,9 +6,9 @@ from itertools import chain, pairwise
 
 from agent.core.patterns import Linear
 from agent.core.processor import breathe, compute
-from agent.evidence.claims.formulas import working_days
 from agent.evidence.days import days_without_year, real_day
 from agent.evidence.figures import Figure, figures
+from agent.evidence.formulas import working_days
 from agent.evidence.records import with_weekday
 from agent.evidence.written import Date
 from agent.state import Turn

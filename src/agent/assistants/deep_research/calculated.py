@@ -8,9 +8,9 @@ from functools import cached_property
 from agent.assistants.common.tool_results import rounded
 from agent.core.strings import split_at
 from agent.evidence.claims.statements import Statement
-from agent.evidence.claims.sums import right_results
 from agent.evidence.figures import Figure, figures, same
 from agent.evidence.number_forms import ENGLISH_NUMBERS, NumberForm
+from agent.evidence.shown_sums import right_results
 from agent.evidence.types import Source
 
 _TELLING = 100

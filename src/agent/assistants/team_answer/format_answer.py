@@ -54,7 +54,7 @@ from agent.configuration import Configuration
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
 from agent.evidence.citations import cited_ids, inert
-from agent.evidence.claims.formulas import is_sum, written_sum
+from agent.evidence.formulas import is_sum, written_sum
 from agent.evidence.markdown import fenced
 from agent.evidence.number_forms import ENGLISH_NUMBERS, NumberForm
 from agent.evidence.queries import clean_text

@@ -29,8 +29,6 @@ class Outcome:
     """The judge's wording, with its numbers for citations; "-" leaves the statement out."""
     value: str = ""
     """What a sum gives, where the text tells another."""
-    right: str | None = None
-    """The statement with the figure in it that code knows to be right."""
     revised: str | None = None
     """The wording that took the statement's place; empty where it was left out."""
 

@@ -22,8 +22,8 @@ _RANGE = re.compile(r"\s*(?:[-–—~至到]|to)\s*")
 
 _A_HEAD = ("person", Decimal(1))
 
-Otherwise = tuple[Figure, str, Decimal | None]
-"""A figure of a statement, what the record's field says, and its number where it is one."""
+Otherwise = tuple[Figure, str]
+"""A figure of a statement, and what the record's field says."""
 
 
 def otherwise(
@@ -69,13 +69,12 @@ def _fields(stated: list[Figure], text: str, place: Place) -> Iterator[Otherwise
             # Of several people it is as many times the price.
             times = figure.amount / Decimal(f"{cost:g}")
             if not (2 <= times <= _MOST_PEOPLE and times == int(times)):
-                is_yuan = figure.kind == "yuan"
-                yield figure, f"¥{cost:g}", Decimal(f"{cost:g}") if is_yuan else None
+                yield figure, f"¥{cost:g}"
         elif rating and not figure.kind and figure.value <= _BEST and "." in figure.text:
-            yield figure, f"{rating:g}", Decimal(f"{rating:g}")
+            yield figure, f"{rating:g}"
         elif [figure] == lengths and figure.amount < (metres or 0) and not counts and is_own:
             # A way may be longer than the straight line, but not shorter.
-            yield figure, f"{metres} m", Decimal(metres or 0) / figure.factor
+            yield figure, f"{metres} m"
     if (
         len(hours) == 2
         and place["open_time"]
@@ -85,4 +84,4 @@ def _fields(stated: list[Figure], text: str, place: Place) -> Iterator[Otherwise
         # A stretch of time within a place's hours may be that of a visit.
         opened = yearly_hours(place) or ()
         if not any(each.start <= begins < ends <= each.end for each in opened):
-            yield from ((figure, place["open_time"], None) for figure in hours)
+            yield from ((figure, place["open_time"]) for figure in hours)

@@ -15,9 +15,9 @@ from operator import itemgetter
 from agent.core.processor import breathe, lazy_property
 from agent.core.strings import estimated_tokens, is_table_rule
 from agent.evidence.citations import MARKER
-from agent.evidence.claims.formulas import forms_of, is_plain, values_of
 from agent.evidence.claims.statements import Statement
 from agent.evidence.figures import Figure, distinct, figures, same
+from agent.evidence.formulas import forms_of, is_plain, values_of
 from agent.evidence.language import sentence_spans, without_marks, words
 from agent.evidence.types import Place
 

@@ -12,19 +12,11 @@ from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome
 from agent.evidence.claims.own_record import otherwise
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.statements import NAMING, Statement, states
-from agent.evidence.claims.sums import (
-    MOST_FIGURES,
-    bounds,
-    computed,
-    put_right,
-    right_results,
-    says,
-    stands,
-    wrong_sums,
-)
+from agent.evidence.claims.sums import MOST_FIGURES, bounds, computed, says, stands
 from agent.evidence.days import date_beside, days_without_year, real_day, weekdays_in
 from agent.evidence.figures import Figure, distinct, figures, same
 from agent.evidence.language import fold, without_marks
+from agent.evidence.shown_sums import right_results
 
 _MOST_LENT, _LONG_SPAN, _PART_OF_DAY = 400, 8, 2
 """Figures that statements lend to others; letters of a span that is no other's by chance, and
@@ -50,9 +42,7 @@ def proved(
                     lent += figures(statements[at].said)[:MOST_FIGURES]
         lent = distinct(lent)[:_MOST_LENT]
     outcomes = [
-        outcome
-        if outcome.fails and not outcome.value
-        else _by_code(one, outcome, rulings.get(at), evidence, lent)
+        outcome if outcome.fails else _by_code(one, outcome, rulings.get(at), evidence)
         for at, (one, outcome) in enumerate(zip(statements, outcomes, strict=True))
     ]
     return with_sources(statements, outcomes, evidence)
@@ -63,28 +53,15 @@ def _letter(ruling: Ruling) -> str:
 
 
 def _by_code(
-    one: Statement,
-    outcome: Outcome,
-    ruling: Ruling | None,
-    evidence: Evidence,
-    lent: Sequence[Figure],
+    one: Statement, outcome: Outcome, ruling: Ruling | None, evidence: Evidence
 ) -> Outcome:
-    """Return what code shows to be wrong by itself: by a record, a shown sum or the calendar."""
+    """Return what code shows to be wrong by itself: by a place's record, or the calendar."""
     open_ = outcome.verdict == "unchecked"
     found = otherwise(one, evidence, _of_plan(one, ruling)) if open_ else []
     if found:
         passage = next(p for p in evidence.passages if p.source in one.cited)
-        spans = tuple(figure.text for figure, *_ in found)
-        [(figure, field, number), *others] = found
-        right = put_right(one.text, figure, number) if number and not others else None
-        return Outcome("contradicted", spans, (passage,), field, right=right)
-    calc = ruling.calc if ruling else ""
-    if sums := wrong_sums(one.plain, calc, evidence, lent):
-        spans = tuple(each.told.text for each in sums)
-        right = put_right(one.text, sums[0].told, sums[0].sum.value) if len(sums) == 1 else None
-        return Outcome("missing", spans, outcome.passages, value=str(sums[0].sum), right=right)
-    if outcome.fails:
-        return outcome
+        spans = tuple(figure.text for figure, _ in found)
+        return Outcome("contradicted", spans, (passage,), found[0][1])
     days = tuple(
         words
         for words, is_right, has_year in _told_days(one.plain, evidence)

@@ -31,16 +31,16 @@ def as_the_judge_says(
     evidence: Evidence,
     notation: Notation,
 ) -> list[Outcome]:
-    """Return the outcomes; what fails reads as code knows to be right, else as its judge would.
+    """Return the outcomes; what fails reads as its judge would say it.
 
     It goes where the judge leaves nothing of it, and it can be spared.
     """
     found = list[Outcome]()
     for one, outcome in zip(statements, outcomes, strict=True):
-        words = outcome.right
-        if words is None and outcome.fix == LEAVES_OUT:
+        words = None
+        if outcome.fix == LEAVES_OUT:
             words = "" if can_be_left_out(statements, len(found), found, closes=True) else None
-        elif words is None and outcome.fix:
+        elif outcome.fix:
             words = reworded(one, outcome.fix, evidence, notation)
         found.append(
             replace(outcome, revised=words) if outcome.fails and words is not None else outcome

@@ -1,0 +1,145 @@
+"""Read the sums that a text shows, and tell whether a figure is what a sum gives."""
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from itertools import pairwise
+
+from agent.core.strings import has_any
+from agent.evidence.figures import Figure, figures
+from agent.evidence.formulas import Worked, day_from, worked
+from agent.evidence.written import Date
+
+_EQUALS, _LONGEST_SUM, _HOUR, _LENGTH = "=＝≈", 600, 60, "second"
+
+
+@dataclass(frozen=True)
+class ShownSum:
+    """A sum that a text shows, and the figure that it tells behind the sign of equality."""
+
+    sum: Worked
+    told: Figure
+
+    @property
+    def is_right(self) -> bool:
+        return tells(self.told, self.sum.value)
+
+
+_OPERATOR = re.compile(r"[\s)\]]*(?:[×*÷/+−]|\s[-–x]\s)[\s(\[]*")
+_NO_TERM = re.compile(r"[^\d.,+\-*/()×÷−–]")
+
+
+def shown_sums(text: str) -> Iterator[ShownSum]:
+    """Yield the sums that a text shows: numbers between signs, and one number behind them.
+
+    What is added is in one unit, or some of it in none; a range and a time are no results.
+    """
+    text, begin = text[:_LONGEST_SUM], 0
+    for sign in (at for at, char in enumerate(text) if char in _EQUALS):
+        left, told = text[begin:sign], figures(text[sign + 1 :])[:1]
+        terms = figures(left)
+        at = len(terms) - 1
+        while at > 0 and _OPERATOR.fullmatch(left, terms[at - 1].end, terms[at].start):
+            at -= 1
+        terms = terms[max(at, 0) :]
+        if told and _is_plain(left, terms):
+            found, end = worked(_in_numbers(left, terms)), sign + 1 + told[0].end
+            is_behind = not text[sign + 1 : sign + 1 + told[0].start].strip()
+            if found and is_behind and told[0].clock is None:
+                yield ShownSum(found, replace(told[0], start=end - len(told[0].text), end=end))
+        begin = sign + 1
+
+
+def _is_plain(left: str, terms: Sequence[Figure]) -> bool:
+    between = "".join(left[a.end : b.start] for a, b in pairwise(terms))
+    units = {(figure.kind or "", figure.scale) for figure in terms}
+    in_one = len(units) == 1 or [scale for _, scale in units - {("", Decimal(1))}] == [1]
+    return (
+        len(terms) > 1
+        and (in_one or not has_any(between, "+−–-"))
+        and not left[terms[-1].end :].strip(" )]")
+        and all(figure.date is None and figure.clock is None for figure in terms)
+    )
+
+
+def _in_numbers(left: str, terms: Sequence[Figure]) -> str:
+    """Return a sum as it is written, with its terms as plain numbers."""
+    at = terms[0].start
+    if left.count(")", at) > left.count("(", at):
+        at = len(left[:at].rstrip(" ("))
+    parts = list[str]()
+    for figure in terms:
+        parts += [left[at : figure.start], f"{figure.value:f}"]
+        at = figure.end
+    return _NO_TERM.sub("", "".join([*parts, left[at:]]).replace("x", "*"))
+
+
+def right_results(text: str) -> list[Figure]:
+    """Return the results of right sums that a text shows: later ones may use them."""
+    return [one.told for one in shown_sums(text) if one.is_right]
+
+
+def as_it_stands(figure: str) -> re.Pattern[str]:
+    """Return the pattern of a figure that is no part of a longer one."""
+    return re.compile(rf"(?<![\d.,]){re.escape(figure)}(?!\d)")
+
+
+_FACTORS = tuple(map(Decimal, (1, 60, 100, 3600, 10**3, 10**4, 10**6, 10**8, 10**9)))
+_EXACT, _A_FEW = Decimal("0.0125"), 2
+
+
+def tells(figure: Figure, result: Decimal) -> bool:
+    """Return whether a figure is the result, rounded as it is written, in whatever unit."""
+    if figure.date:
+        day = day_from(result)
+        is_it = day is not None and is_one_of(figure.date, [(day.year, day.month, day.day)])
+        return is_it or result in figure.date
+    if figure.clock is not None:
+        return result in (Decimal(figure.clock), Decimal(figure.clock) / _HOUR)
+    if figure.kind in (None, "person") and figure.value == math.ceil(result) > _A_FEW:
+        # 215 people need 22 boats of ten.
+        return True
+    return any(
+        abs(said - value) <= _half_step(said, value * _EXACT)
+        # Of counts 215 is not 214.
+        and not (said % 10 and said % 1 == value % 1 == 0 and said != value)
+        for value in _told_as(figure, abs(result))
+        for said in (abs(figure.bare), abs(figure.value))
+    )
+
+
+def _told_as(figure: Figure, result: Decimal) -> Iterator[Decimal]:
+    """Yield the numbers as which a result may be told in a figure's unit.
+
+    Only what has a unit is a hundredth of it, or of sixty: ★4.4 is not 440.
+    """
+    for factor in _FACTORS:
+        if factor in (60, 3600) and figure.kind != _LENGTH:
+            continue
+        yield result * factor
+        if figure.kind or abs(figure.bare) < 1 or factor != 100:
+            yield result / factor
+
+
+def is_one_of(told: Date, days: Iterable[tuple[int, int, int]]) -> bool:
+    """Return whether a date, as far as it is told, is one of some days."""
+    return any(
+        all(part in (None, other) for part, other in zip(told, day, strict=True)) for day in days
+    )
+
+
+def _half_step(said: Decimal, share: Decimal) -> Decimal:
+    """Return how far a number may be from what it rounds, given a share of that: half a unit.
+
+    Of a number that ends in zeros, or was cut where it was to be rounded, it is that share, as far
+    as its last digit goes.
+    """
+    return max(last_place(said, zeros=True) / 2, min(last_place(said), share))
+
+
+def last_place(said: Decimal, *, zeros: bool = False) -> Decimal:
+    """Return one of the last digit of a number that is not zero; with `zeros`, of the last one."""
+    number = said if zeros else said.normalize()
+    return Decimal(1).scaleb(number.adjusted() - len(number.as_tuple().digits) + 1)
