@@ -55,6 +55,16 @@ def answer_text(answer: FinishedAnswer) -> str:
     return "\n".join(lines)
 
 
+def told_in_bullets(answer: FinishedAnswer) -> list[Place]:
+    """Return an answer's places as they stand in it: with what their cards say of bullets."""
+    cards = PlaceCards(answer)
+    cards.mark(answer_parser().parse(answer_text(answer)))
+    return [
+        Place(**{**place, "told": cards.told[place["id"]]}) if place["id"] in cards.told else place
+        for place in answer.places
+    ]
+
+
 def file_text(answer: FinishedAnswer) -> str:
     """Return the same below a file's title: a report's own title is no second one."""
     text = answer_text(answer)

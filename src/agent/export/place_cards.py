@@ -1,6 +1,6 @@
 """Show a place of an answer's list as a card: its lines of facts, and what else is said of it.
 
-The page does the same (`map/told_facts.js`); a test holds both to the same rows.
+The page is told what a bullet's card says of it, and finds names alike (`map/bullet_names.js`).
 """
 
 import re
@@ -29,7 +29,7 @@ _CITED, _SIGN = "\x01", "\x02"
 """What stands for each character of a citation, and for a sign that a sentence is not borne out."""
 # A run of blanks or digits is read from its beginning only.
 _BETWEEN = re.compile(
-    r"(?:(?<!\s)\s+)?(?:[,;:](?=\s|$)|[，、；：。·،؛]|\s[—–-]\s|\.(?=\s|\x01|$))\s*"
+    r"(?:(?<!\s)\s+)?(?:[,;:](?=\s|$)|[，、；：。·،؛]|\s[—–-]\s|(?<![Mm]in)\.(?=\s|\x01|$))\s*"
 )
 _LENGTH = re.compile(
     r"(?<![\d.])(\d+(?:[.,]\d+)?)\s?(米|公里|千米|k?m(?![a-z])|kilomet(?:re|er)s?|met(?:re|er)s?)",
@@ -39,6 +39,11 @@ _STARS = re.compile(
     r"★\s?(\d(?:[.,]\d)?)|(\d(?:[.,]\d)?)\s?(?:分|stars?)|(?<![\d.,¥￥])(\d[.,]\d)(?!\s?[\w.%])",
     re.IGNORECASE,
 )
+_MINUTES = re.compile(
+    r"(?<!\d)(\d{1,3})\s?(?:分[钟鐘]?|min\w*\.?|мин\w*\.?|분|دقيقة|دقائق)", re.IGNORECASE
+)
+_JOINS = (",", ";", "，", "、", "；", "،", "؛")
+"""Between clauses of one sentence."""
 _PRICE = re.compile(r"[¥￥]\s?(\d+)|(?<!\d)(\d+)\s?(?:元|yuan)", re.IGNORECASE)
 _HOURS = re.compile(r"\d?\d:\d\d\s?[-–~]\s?(?:次日)?\d?\d:\d\d")
 _OWN_WORDS = re.compile(r"[^\W\d_]\s?[(（]\s?[)）]")
@@ -53,6 +58,7 @@ _UNSPACED, _WORD = re.compile(f"[{_SCRIPTS}]"), re.compile(rf"[^\W\d_{_SCRIPTS}]
 _LETTERS = re.compile(r"[^\W_]+")
 _MOST_BEFORE, _MOST_TIME = 6, 24
 """Characters before a bullet's name, and such as tell when one is there."""
+_BREAKS = ("softbreak", "hardbreak")
 Span = tuple[int, int]
 
 
@@ -61,6 +67,7 @@ def told_parts(text: str, place: Place, name: Span | None) -> list[Span]:
 
     `name` is where it stands, at the front; what is said before it stays, as when one is there.
     Clauses between others stay too: "two shops, 133 m, and 118 m" is not whole without its middle.
+    So does the only one before others that has words: "open till ten, but not on Mondays".
     """
     at, name_end = name or (0, 0)
     # The name in the other language may stand behind, in brackets.
@@ -70,18 +77,25 @@ def told_parts(text: str, place: Place, name: Span | None) -> list[Span]:
         len(text[name_end:]) - len(text[name_end:].lstrip(_NAME_END)) if name else 0
     )
     parts = [(at if _says(text[:at]) else 0, begin)] if begin else []
-    front = 0
+    front, leads = 0, list[bool]()
     ends = [found.span() for found in _BETWEEN.finditer(text) if found.start() >= begin]
     at = last = begin
     has_words = False
     for end, following in [*ends, (len(text), len(text))]:
         cited = at + len(text[at:end].rstrip().rstrip(_CITED))
         # With what joins it to the words before, or, without any, to those that follow.
-        if _is_told(text[at:cited], place):
-            joined = has_words or cited < end
-            parts.append((last if has_words else at, cited) if joined else (at, following))
+        if (others := _words_beside(text[at:cited], place)) is not None:
+            is_all = cited < end and following == len(text)
+            ends_at = cited if has_words or is_all else following
+            parts.append((last if has_words else at, ends_at))
+            leads.append(bool(others) and text[end:following].strip() in _JOINS)
         elif any(sign.isalpha() for sign in text[at:end]):
-            front = front if has_words else len(parts)
+            if not has_words:
+                parts = parts[: len(parts) - (leads == [True])]
+                # A citation of what was left out stands for nothing.
+                bare = len(text[at:end].lstrip(f"{_CITED} "))
+                parts += [(at, end - bare)] if parts and leads != [True] else []
+                front = len(parts)
             has_words, parts = True, parts[:front]
         last, at = end, following
     return parts
@@ -117,9 +131,12 @@ def _names(place: Place) -> Iterator[str]:
         yield from (name, without_branch(name))
 
 
-def _is_told(clause: str, place: Place) -> bool:
-    """Tell whether a clause says nothing but facts of the record."""
-    far = metres(place["distance_m"], "en").replace(" ", "").replace(",", "")
+def _words_beside(clause: str, place: Place) -> int | None:
+    """Return how many words a clause has beside facts that its card tells; None if it says more.
+
+    Of those beside a way none counts: "4 min on foot" says no more than "4 min".
+    """
+    far, minutes = _ways(place)
     told = (place["open_time"], place.get("open_time_en"), place.get("hours"))
     own_hours = [text for text in told if text]
     hours, stars, count = _plain(" ".join(own_hours)), rating(place, "en"), 0
@@ -135,17 +152,29 @@ def _is_told(clause: str, place: Place) -> bool:
     def length(found: re.Match[str]) -> str:
         return _point(found[1]) + ("km" if found[2][0] in "公千kK" else "m")
 
-    rest = clause
+    rest = _LENGTH.sub(taken(lambda found: length(found) in far), clause)
+    rest = _MINUTES.sub(taken(lambda found: int(found[1]) in minutes), rest)
+    is_way = count > 0
     for text in own_hours:
         count, rest = count + (text in rest), rest.replace(text, "", 1)
     rest = _HOURS.sub(taken(lambda found: _plain(found[0]) in hours), rest)
-    rest = _LENGTH.sub(taken(lambda found: length(found) == far), rest)
     rest = _STARS.sub(taken(lambda found: _point(found[found.lastindex or 0]) == stars), rest)
     rest = _PRICE.sub(taken(lambda found: float(found[1] or found[2]) == place["cost"]), rest)
     is_other = any(sign.isdigit() or sign in (_CITED, _SIGN) for sign in rest)
     is_other = is_other or bool(_OWN_WORDS.search(rest))
-    few = len(_UNSPACED.findall(rest)) <= _MOST_LETTERS and len(_WORD.findall(rest)) <= _MOST_WORDS
-    return count > 0 and not is_other and few
+    letters, words = len(_UNSPACED.findall(rest)), len(_WORD.findall(rest))
+    is_told = count > 0 and not is_other and letters <= _MOST_LETTERS and words <= _MOST_WORDS
+    return (letters + words) * (not is_way) if is_told else None
+
+
+def _ways(place: Place) -> tuple[set[str], set[int]]:
+    """Return the lengths and the minutes of ways to a place that its card tells."""
+    told = {verdict["field"] for verdict in verdicts_told(place)}
+    further = [each["metres"] for each in place.get("further", [])]
+    lengths = [place["distance_m"], *further, *([place.get("walk_m")] * ("walk_m" in told))]
+    far = {metres(each, "en").replace(" ", "").replace(",", "") for each in lengths}
+    seconds = place.get("walk_s") if "walk_s" in told else None
+    return far, set() if seconds is None else {max(1, round(seconds / 60))}
 
 
 def _point(figure: str) -> str:
@@ -225,6 +254,8 @@ class PlaceCards:
 
     def __init__(self, answer: FinishedAnswer) -> None:
         self.shown: set[str] = set()
+        self.told: dict[str, list[tuple[int, str]]] = {}
+        """Of each card what it says of its bullet's words: where that begins in them, and it."""
         self._language, self._photo_hosts = answer.language, answer.photo_hosts
         left = answer.outing["left_out"] if answer.outing else []
         self._left_out = {each["place"]: each["text"] for each in left}
@@ -295,17 +326,23 @@ class PlaceCards:
 
         One that cites another place's record compares: of its clauses all stay.
         """
-        text, depth = "", 0
+        text, written, depth = "", "", 0
         for child in children:
             depth += child.nesting if child.type in ("link_open", "link_close") else 0
             plain = child.content if child.type == "text" else _CITED * len(child.content)
             signed = plain.replace("†", _SIGN).replace("‡", _SIGN)
-            text += _CITED * len(child.content) if depth else signed
+            # What another source says is no fact of the card.
+            is_other = child.content.isdigit() and child.content != str(cited)
+            text += (_SIGN if is_other else _CITED) * len(child.content) if depth else signed
+            written += child.content
+            if child.type in _BREAKS:
+                text, written = f"{text}\n", f"{written}\n"
         name = _name_of(children, text, place)
         told = told_parts(text[:PIECE], place, name)
         others = self._records - {str(cited)}
         if any(child.content in others for child in children):
             told = told[: name is not None]
+        self.told[place["id"]] = [(at, written[at:end]) for at, end in told if at < end]
         at, kept = 0, list[Token]()
         for child in children:
             size = len(child.content)
@@ -315,11 +352,24 @@ class PlaceCards:
                 ]
                 for begin, end in reversed(inside):
                     child.content = child.content[:begin] + child.content[end:]
-            at += size
+            at += size + (child.type in _BREAKS)
             kept.append(child)
+        kept = _without_empty_links(kept)
         cites = {child.content for child in kept if child.content.isdigit()}
         words = "".join(child.content for child in kept if child.content not in cites)
         return kept if _says(words) or cites - {str(cited)} else []
+
+
+def _without_empty_links(tokens: Sequence[Token]) -> list[Token]:
+    """Return tokens without the citations of which nothing was left."""
+    kept = list[Token]()
+    for token in tokens:
+        if token.type == "link_close" and kept[-1].type == "text" and not kept[-1].content:
+            begin = max(at for at, each in enumerate(kept) if each.type == "link_open")
+            del kept[begin:]
+        else:
+            kept.append(token)
+    return kept
 
 
 def _lists(tokens: Sequence[Token]) -> Iterator[list[tuple[int, int, int]]]:
@@ -354,5 +404,5 @@ def _name_of(children: Sequence[Token], text: str, place: Place) -> Span | None:
         if before and before.type == "strong_open":
             is_head = span and at <= span[0] and is_name(child.content[:PIECE], place)
             return (at, at + len(child.content)) if is_head else span
-        at += len(child.content)
+        at += len(child.content) + (child.type in _BREAKS)
     return span

@@ -134,6 +134,8 @@ interface Place extends Located {
   zone?: string;
   opening?: { days: number[]; start: number; end: number }[];
   mentioned: boolean;
+  /** What its card says of its bullet's words: where each part begins in them, and it. */
+  told?: [number, string][];
   /** In the list, on the map and on its card; older answers have none. */
   number?: number;
   fetched_at: string;

@@ -51,7 +51,9 @@ from agent.evidence.records import (
 )
 from agent.evidence.references import references
 from agent.evidence.types import Anchor, Gap, Place, Route, Source
+from agent.export.finished import FinishedAnswer
 from agent.export.geojson import feature_collection
+from agent.export.markdown import told_in_bullets
 from agent.models.streaming import FinishedText
 from agent.state import Previous, replaced
 from agent.texts import REMEDY, Language, prepare_language, remedy_of, say
@@ -141,13 +143,10 @@ async def write_message(
         ruled_out=checked.ruled_out,
     )  # fmt: skip
     places = await await_or_else("the places", in_order, lambda: draft.shown_places)
-    cards = or_else(
-        "the cards", lambda: on_cards(places, draft.language, is_report=parts.is_report),
-        lambda: places,
-    )  # fmt: skip
     used = partial(sources_as_shown, cited, places, draft.language, draft.state.get("routes", []))
     cited = or_else("the records' quotes", used, lambda: cited)
     checked = replace(checked, used=cited)
+    cards = await compute(lambda: _cards(draft, parts, checked, places), otherwise=lambda: places)
     centre = readable(anchor if places else None, draft.language, draft.known_places)
     anchor = await await_or_else("the anchor", centre, lambda: None)
     metadata = {
@@ -168,6 +167,18 @@ async def write_message(
 
 def _ways_of_report(draft: Draft, parts: MessageParts) -> Sequence[Route]:
     return draft.state.get("routes", []) if parts.is_report else ()
+
+
+def _cards(
+    draft: Draft, parts: MessageParts, checked: Checked, places: Sequence[Place]
+) -> list[Place]:
+    """Return the places as the message shows them, in the bullets of its text and below it."""
+    cards = on_cards(places, draft.language, is_report=parts.is_report)
+    answer = FinishedAnswer(
+        question="", answer=checked.text, language=draft.language, generated_at="",
+        sources=checked.used, places=cards, outing=parts.metadata.get("outing"),
+    )  # fmt: skip
+    return told_in_bullets(answer)
 
 
 async def _streamed(draft: Draft, parts: MessageParts) -> tuple[BaseMessage, Checked]:

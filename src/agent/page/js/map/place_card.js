@@ -2,11 +2,11 @@
 
 import { el, fill, link, safeUrl, textsIn } from "../dom.js";
 import { isChinese, locale, text, textsOf, translator } from "../i18n.js";
+import { nameIn } from "./bullet_names.js";
 import { navigationLinks, qrCode } from "./navigation.js";
 import {
   cost, distanceText, isOpen, mapName, rating, readableName, sourceNumbers,
 } from "./place_facts.js";
-import { isName, nameIn, toldParts } from "./told_facts.js";
 
 const ofPage = translator("page.place_card");
 const SHORT_HOURS = 28;
@@ -18,15 +18,15 @@ const FIELDS = textsOf("page.place_card.fields");
 
 /**
  * Makes the card of a place.
- * @param {{place: Place, number: number, cited?: number, records: (number|undefined)[], sources: Source[],
+ * @param {{place: Place, number: number, cited?: number, sources: Source[],
  *   photos: boolean, id: string, bullet?: HTMLElement, spoken: Spoken}} shown `cited`: by which the answer
- *   cites its record, as `records` those of all; `id`: the panel's, unique in the document; `bullet` becomes
+ *   cites its record; `id`: the panel's, unique in the document; `bullet` becomes
  *   the card
  * @param {{onChoose(): void, onSource: OnSource}} listeners
  * @returns {PlaceCard}
  */
 export function placeCard(
-  { place, number, cited, records, sources, photos, id, bullet, spoken }, { onChoose, onSource },
+  { place, number, cited, sources, photos, id, bullet, spoken }, { onChoose, onSource },
 ) {
   const panel = el("div", { class: "place-more", id, hidden: true });
   const button = el("button",
@@ -38,7 +38,7 @@ export function placeCard(
   node.dataset.placeId = place.id;
   const address = photos ? safeUrl(place.photo) : null;
   fill(node, button, address && photo(address, readableName(place, spoken)),
-    bullet && remark(bullet, place, cited, records), panel);
+    bullet && remark(bullet, place, cited), panel);
   return {
     node,
     expand(open) {
@@ -70,38 +70,29 @@ function ticks(place) {
 }
 
 /**
- * Returns what a bullet says besides the card's own lines, null where that is nothing. One that cites another
- * place's record compares: of its clauses all stay.
+ * Returns what a bullet says besides the card's own lines, null where that is nothing.
  * @param {HTMLElement} bullet
  * @param {Place} place
  * @param {number|undefined} cited of its record, which the card tells
- * @param {(number|undefined)[]} records of all places
  */
-function remark(bullet, place, cited, records) {
+function remark(bullet, place, cited) {
   const box = el("div", { class: "place-said" }, ...bullet.childNodes);
   const texts = textsIn(box);
-  const signs = texts.map((text) => {
-    const kept = text.parentElement?.closest("a.cite, abbr");
-    return kept ? (kept.localName === "a" ? "\u0001" : "\u0002").repeat(text.length) : text.data;
-  });
-  const cites = citesIn(box);
-  const compares = cites.some((number) => number !== cited && records.includes(number));
-  const name = nameOf(box, signs.join(""), place);
-  const told = toldParts(signs.join(""), place, name).slice(0, compares ? Number(name !== null) : undefined);
+  const told = toldParts(box, texts.map(({ data }) => data).join(""), place);
   let at = 0;
   for (const text of texts) {
     const length = text.length;
     for (const [from, to] of told.toReversed()) {
       const [start, end] = [Math.max(from - at, 0), Math.min(to - at, length)];
-      if (start < end && !text.parentElement?.closest("a.cite, abbr")) text.deleteData(start, end - start);
+      if (start < end) text.deleteData(start, end - start);
     }
     at += length;
   }
-  for (const empty of box.querySelectorAll("strong:empty, .told:empty, .figure:empty")) empty.remove();
+  for (const empty of box.querySelectorAll(":is(strong, .told, .figure, .cite):empty")) empty.remove();
   const [first] = textsIn(box);
   if (first) first.data = first.data.replace(/^[\s,，:：;；·.。،]+/u, "");
   // The card itself stands for a citation of its record that is left alone.
-  const isAlone = !/\p{L}|\d:\d/u.test(box.textContent) && cites.every((number) => number === cited);
+  const isAlone = !/\p{L}|\d:\d/u.test(box.textContent) && citesIn(box).every((number) => number === cited);
   return isAlone ? null : box;
 }
 
@@ -112,14 +103,18 @@ export function citesIn(bullet) {
 }
 
 /**
- * Returns where the name at the front of a bullet stands.
+ * Returns the parts of a bullet that its card says, as the record has them; of an older answer its name.
  * @param {Element} box @param {string} words of it @param {Place} place
+ * @returns {[number, number][]}
  */
-function nameOf(box, words, place) {
-  const head = box.querySelector("strong")?.textContent ?? "";
-  const [span, at] = [nameIn(words, place, head), words.indexOf(head)];
-  const isHead = span && head && at <= span[0] && isName(head, place);
-  return isHead ? /** @type {[number, number]} */ ([at, at + head.length]) : span;
+function toldParts(box, words, { told = [], ...place }) {
+  /** @type {[number, number][]} */
+  const parts = told.map(([at, said]) => [at, at + said.length]);
+  if (parts.length && told.every(([at, said]) => words.startsWith(said, at))) return parts;
+  const span = nameIn(words, place, box.querySelector("strong")?.textContent ?? "");
+  if (!span) return [];
+  const isFirst = !/\p{L}|\d:\d/u.test(words.slice(0, span[0]));
+  return [[isFirst ? 0 : span[0], span[1] + (/^[\s:：]+/u.exec(words.slice(span[1]))?.[0].length ?? 0)]];
 }
 
 /** @param {Place} place @param {Spoken} spoken */

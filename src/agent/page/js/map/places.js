@@ -2,9 +2,9 @@
 
 import { el, fill } from "../dom.js";
 import { direction, language, tagOf, translator } from "../i18n.js";
+import { nameIn } from "./bullet_names.js";
 import { citesIn, placeCard } from "./place_card.js";
 import { credit } from "./place_facts.js";
-import { nameIn } from "./told_facts.js";
 
 /** @import { PlaceCard } from "./place_card.js" */
 
@@ -78,7 +78,6 @@ export class PlacesView {
    */
   #draw(places, sources, outing, spoken) {
     const bullets = this.#bulletsOf(places, sources, outing);
-    const records = places.map((place) => recordOf(place, sources));
     this.#cards.clear();
     this.#selected = null;
     /** @type {Place[]} */
@@ -89,7 +88,7 @@ export class PlacesView {
       const number = place.number ?? index + 1;
       const cited = recordOf(place, sources), bullet = bullets.get(place);
       const id = `${this.#prefix}-${number}`;
-      const shown = { place, number, cited, records, sources, photos: this.#photos, id, bullet, spoken };
+      const shown = { place, number, cited, sources, photos: this.#photos, id, bullet, spoken };
       this.#cards.set(place.id, placeCard(shown, {
         onChoose: () => this.#choose(place.id),
         onSource: (event, source) => this.#showSource(event, source),

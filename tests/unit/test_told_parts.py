@@ -1,4 +1,4 @@
-"""What of a bullet the page leaves out, because the place's own lines say it, and what it keeps."""
+"""What of a bullet is left out, because the place's own lines say it, and what it keeps."""
 
 import json
 import shutil
@@ -9,34 +9,31 @@ from typing import cast
 import pytest
 
 from agent.evidence.types import Place
+from agent.export.markdown import told_in_bullets
 from agent.export.place_cards import is_name, name_in, told_parts
 from tests.support.page_node import page_environment
+from tests.unit import export_samples
 
 NODE = shutil.which("node")
-MODULE = Path(__file__).parents[2] / "src/agent/page/js/map/told_facts.js"
-
-pytestmark = pytest.mark.skipif(NODE is None, reason="needs Node")
+MODULE = Path(__file__).parents[2] / "src/agent/page/js/map/bullet_names.js"
 
 PLACE = {
     "name": "和平菓局(王府井店)", "name_en": "Heping Guoju", "distance_m": 81, "rating": 4.5,
-    "cost": 40, "open_time": "周一至周日 10:00-21:00", "open_time_en": "daily 10:00–21:00",
+    "cost": 40, "walk_s": 250, "walk_m": 310,
+    "verdicts": [{"constraint": "", "verdict": "satisfied", "field": field, "text": ""}
+                 for field in ("walk_s", "walk_m")],
+    "open_time": "周一至周日 10:00-21:00", "open_time_en": "daily 10:00–21:00",
 }  # fmt: skip
 _SCRIPT = """
-import { isName, nameIn, toldParts } from %s;
+import { nameIn } from %s;
 const { place, rows } = JSON.parse(await new Response(process.stdin).text());
-console.log(JSON.stringify(rows.map(([name, text]) => {
-  const whole = (name + text).replaceAll("†", "\\u0002").replaceAll("①", "\\u0001");
-  const at = isName(name, place) ? [0, name.length] : nameIn(whole, place);
-  const parts = toldParts(whole, place, at);
-  return [...whole].filter((_, at) => !parts.some(([from, to]) => at >= from && at < to)).join("")
-    .replaceAll("\\u0002", "†").replaceAll("\\u0001", "①");
-})));
+console.log(JSON.stringify(rows.map((text) => nameIn(text, place))));
 """
 ROWS = [
     ("和平菓局 (Heping Guoju)", ", a retro street: 81 m as a line, ★4.5, daily 10:00–21:00①.",
      "a retro street①."),
     ("和平菓局", "：距王府井 81 米，评分 4.5 分，¥40，周一至周日 10:00-21:00①，雨天也能逛①。",
-     "①，雨天也能逛①。"),
+     "雨天也能逛①。"),
     ("Heping Guoju", ": 81 m, 400 m², more than 40 stalls①.", "400 m², more than 40 stalls①."),
     ("Heping Guoju", ": 90 m away, ★4.9†, ¥45.", "90 m away, ★4.9†, ¥45."),
     ("Heping Guoju", ": children below 1.2 m are free, 81 m.", "children below 1.2 m are free."),
@@ -66,6 +63,18 @@ ROWS = [
      "улица в духе старого Пекина под универмагом 81 m①."),
     ("Heping Guoju", "：むかしのきたかぜのまちなみをあるける 81 m①。",
      "むかしのきたかぜのまちなみをあるける 81 m①。"),
+    ("和平菓局", "：★4.5，10:00-21:00①；可在门口取号①。", "可在门口取号①。"),
+    ("和平菓局", "：距离81米，评分4.5，人均40元。① 适合小孩①。", "适合小孩①。"),
+    ("和平菓局", "：人均40元，但周一闭馆①。", "人均40元，但周一闭馆①。"),
+    ("和平菓局", "：评分4.5①；但周一闭馆①。", "评分4.5①；但周一闭馆①。"),
+    ("Heping Guoju", ": open 10:00–21:00, but not on Mondays①.",
+     "open 10:00–21:00, but not on Mondays①."),
+    ("Heping Guoju", ": ★4.5†, ¥40①, quiet", "★4.5†, quiet"),
+    ("Heping Guoju", " – 4 Min. zu Fuß, ruhig①", "ruhig①"),
+    ("Heping Guoju", " – 4 Min. zu Fuß, 81 m, ruhig①", "ruhig①"),
+    ("Heping Guoju", " – ruhig, 4 Min. zu Fuß①.", "ruhig①."),
+    ("Heping Guoju", " – ruhig, 5 Min. zu Fuß①.", "ruhig, 5 Min. zu Fuß①."),
+    ("和平菓局", "：步行4分钟，310米，雨天首选①", "雨天首选①"),
     ("Heping Guoju", ": ห้องเล่นเกมย้อนยุคสำหรับเด็กเล็ก 81 m①.",
      "ห้องเล่นเกมย้อนยุคสำหรับเด็กเล็ก 81 m①."),
 ]  # fmt: skip
@@ -83,17 +92,39 @@ def by_export(name: str, text: str) -> str:
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_the_export_leaves_out_the_same(row: tuple[str, str, str]) -> None:
+def test_only_the_name_and_what_the_record_says_alike_is_left_out(
+    row: tuple[str, str, str],
+) -> None:
     assert by_export(*row[:2]) == row[2]
 
 
-def test_only_the_name_and_what_the_record_says_alike_is_left_out() -> None:
+@pytest.mark.skipif(NODE is None, reason="needs Node")
+def test_the_page_finds_names_at_the_front_of_bullets_alike() -> None:
     assert NODE is not None
-    told = {"place": PLACE, "rows": [row[:2] for row in ROWS]}
+    texts = [name + text for name, text, _ in ROWS]
     done = subprocess.run(
         [NODE, "--input-type=module", "--eval", _SCRIPT % json.dumps(MODULE.as_uri())],
-        input=json.dumps(told), capture_output=True, text=True, check=False, timeout=60,
-        env=page_environment(),
+        input=json.dumps({"place": PLACE, "rows": texts}), capture_output=True, text=True,
+        check=False, timeout=60, env=page_environment(),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == [row[2] for row in ROWS]
+    spans = [name_in(text, cast(Place, PLACE)) for text in texts]
+    assert json.loads(done.stdout) == [[*span] if span else None for span in spans]
+
+
+def test_a_message_tells_what_of_a_bullet_its_card_says() -> None:
+    text = (
+        "先看：\n\n- **儿童乐园**：★4.6，10:00-22:00[1](https://example.com/a)；\n"
+        "  门口可停车。\n- 再说"
+    )
+    places = [export_samples.place(1, source="w0-1"), export_samples.place(2, "书店")]
+    answer = export_samples.answer(answer=text, places=places, sources=[export_samples.source()])
+    shown, other = told_in_bullets(answer)
+    bullet = "儿童乐园：★4.6，10:00-22:001；\n门口可停车。"
+    assert "told" not in other
+    assert [bullet[at : at + len(said)] for at, said in shown["told"]] == [
+        said for _, said in shown["told"]
+    ]
+    for at, said in reversed(shown["told"]):
+        bullet = bullet[:at] + bullet[at + len(said) :]
+    assert bullet == "门口可停车。"
