@@ -7,8 +7,9 @@ import pytest
 from agent.assistants.common.map_tasks import has_place
 from agent.evidence.geo import distance_text, metres_apart
 from agent.evidence.maps import valid_map_task
-from agent.evidence.records import way_text
+from agent.evidence.records import route_text
 from agent.evidence.types import MapTask
+from agent.evidence.way_steps import way_text
 from agent.mcp.records import MapOptions, MapResult, lnglat
 from agent.texts import say
 from tests.integration.test_second_map_server import STATION, World, world_fixture
@@ -64,7 +65,7 @@ async def test_a_way_goes_over_the_places_named_and_says_what_it_takes_no_accoun
     assert [end["name"] for end in route["ends"]] == [STATION, "Museum der Flüsse"]
     assert [stop["name"] for stop in route["via"]] == ["Uferpark"]
     assert route["zone"] == "Europe/Berlin"
-    legs = way_text(route["steps"], "de").split("; ")
+    legs = way_text(route, "de").split("; ")
     assert [leg.partition(": ")[0] for leg in legs] == [
         f"{STATION} → Uferpark", "Uferpark → Museum der Flüsse",
     ]  # fmt: skip
@@ -77,6 +78,15 @@ async def test_a_way_goes_over_the_places_named_and_says_what_it_takes_no_accoun
         "map_wished",
         say("map.wished", "en", wishes=", ".join(wishes)),
     )
+
+
+async def test_a_way_begins_and_ends_with_what_one_does_there(world: World) -> None:
+    """A way ended with the bare name of a street."""
+    task = {"intent": "route", "origin": STATION, "destination": "Uferpark", "mode": "walking"}
+    [route] = (await world.result(task)).routes
+    told = [step["instruction"] for step in route["steps"]]
+    assert told == ["set out (Hauptweg)", "turn left into Uferweg", "arrive"]
+    assert "turn left into Uferweg 50 m; arrive" in route_text(route, "en")
 
 
 async def test_stops_in_any_order_are_gone_to_in_the_shortest_one_and_that_is_told(

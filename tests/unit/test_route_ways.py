@@ -9,7 +9,7 @@ from agent.assistants.common.shown_records import chosen_ways
 from agent.assistants.deep_research.write_report import distance_lines
 from agent.evidence.geo import distance_text, location_at
 from agent.evidence.records import record_sections, route_lines, route_text
-from agent.evidence.types import Leg, Place, Route
+from agent.evidence.types import Leg, Place, Route, RouteStep
 from agent.evidence.way_steps import step_text
 from agent.mcp.amap.records import AmapReader
 from agent.mcp.amap.tools import TOOLS_BY_INTENT, clean_arguments
@@ -175,11 +175,38 @@ def test_a_train_is_a_ride_too() -> None:
     assert text.endswith("G7349（上海虹桥 → 杭州东）")
 
 
-def test_a_walk_shows_its_first_three_steps() -> None:
-    amap = entered("maps_direction_walking", WALK, "walking")
-    assert route_text(amap.records.result.routes[0], "zh").endswith(
-        "· 沿第0路步行100米；沿第1路步行100米；沿第2路步行100米 …"
-    )
+def test_a_way_shows_its_first_three_steps_and_all_where_it_was_asked_for_itself() -> None:
+    """Whoever asked the way to a bookshop was told that the turns to it were not known."""
+    (whole,) = entered("maps_direction_walking", WALK, "walking").records.result.routes
+    amap = reader(intent="distance")
+    ends = (ENDS["origin"], ENDS["destination"])
+    amap.add_route("maps_direction_walking", WALK, mode="walking", ends=ends, names=NAMES)
+    (beside,) = amap.records.result.routes
+    ways = "；".join(f"沿第{n}路步行100米" for n in range(5))
+    assert route_text(whole, "zh").endswith(f"· {ways}")
+    assert route_text(beside, "zh").endswith(f"· {ways[:32]} …")
+    turns = [RouteStep(instruction="右折（Keskuskatu）", distance_m=n) for n in range(30)]
+    long = route_text(Route(**{**whole, "steps": turns}), "ja")
+    assert "、右折（Keskuskatu） 24 m …" in long
+    assert "25 m" not in long
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("900 m, 12 min.", 1),
+        ("900 m, 12 min: turn into 第1路 and walk 300 m.", 1),
+        ("900 m, 12 min: 100 m along 第0路, left, 40 m, right, 760 m.", 0),
+    ],
+)
+def test_a_way_that_was_asked_for_itself_is_listed_where_a_text_lacks_its_steps(
+    text: str, rows: int
+) -> None:
+    (way,) = entered("maps_direction_walking", WALK, "walking").records.result.routes
+    lengths = enumerate((100, 40, 760))
+    steps = [RouteStep(instruction=f"第{n}路", distance_m=metres) for n, metres in lengths]
+    way = Route(**{**way, "steps": steps})
+    assert len(record_sections([way], [], "en", cited=[way["source"]], text=text)) == rows
 
 
 STEPS = {
@@ -317,6 +344,9 @@ def test_a_section_has_steps_only_in_the_languages_that_steps_are_told_in() -> N
     (route,) = amap.records.result.routes
     (german,) = record_sections([route], [], "de")
     (english,) = record_sections([route], [], "en")
+    # Elsewhere the map is asked in the reader's own language.
+    there = Route(**{**route, "zone": "Europe/Helsinki"})
+    assert "第0路" in record_sections([there], [], "de")[0]
     assert "第0路" in english
     assert "第0路" not in german
     assert say("records.modes.walking", "de") in german

@@ -20,13 +20,12 @@ from agent.evidence.names import district_in_english, name_text, origins_of, tit
 from agent.evidence.types import (
     Place,
     Route,
-    RouteStep,
     Source,
     Weather,
     WeatherDay,
 )
 from agent.evidence.vocabulary import city_in_english
-from agent.evidence.way_steps import legs_text, step_text, without_legs
+from agent.evidence.way_steps import has_steps, tells_way, way_text, without_legs
 from agent.evidence.zones import CHINA, offset_words, zone_of_record
 from agent.texts import Language, has_text, in_script, is_chinese, say
 
@@ -53,7 +52,6 @@ _ENGLISH_WORDS = {
 }
 _ENGLISH_WORD = re.compile(rf"\b(?:{'|'.join(_ENGLISH_WORDS)})\b")
 _WORD_END = re.compile(r"(?<=[a-z])(?=\d)")
-_MAIN_STEPS = 3
 HOME_MAP = "amap"
 """Whose ends of ways are shown where there is no record of a place."""
 
@@ -224,7 +222,7 @@ def route_text(route: Route, language: Language, *, steps: bool = True) -> str:
     facts = (
         distance_text(route["distance_m"], language, exact=route["mode"] == "straight"),
         duration_text(route["duration_s"], language),
-        way_text(route["steps"], language) if steps else "",
+        way_text(route, language) if steps else "",
     )
     return " · ".join(
         [f"{mode}{say('punctuation.colon', language)}{ends}", *(fact for fact in facts if fact)]
@@ -239,48 +237,6 @@ def named_route_ends(route: Route, language: Language) -> tuple[str, str]:
         route.get("origin_en") or route["origin"],
         route.get("destination_en") or route["destination"],
     )
-
-
-def way_text(steps: Sequence[RouteStep], language: Language) -> str:
-    """Return the legs of a way over stops, a ride's lines; of another way its first three steps."""
-    if any("duration_s" in step for step in steps):
-        return legs_text(steps, language)
-    if any("line" in step for step in steps):
-        return _journey_text(steps, language)
-    parts = [step_text(step["instruction"], language) for step in steps]
-    parts = [part for part in parts if part]
-    more = " …" if len(parts) > _MAIN_STEPS else ""
-    way = say("punctuation.semicolon", language).join(parts[:_MAIN_STEPS]) + more
-    return in_script(way, language)
-
-
-def _in_legs(steps: Sequence[RouteStep]) -> bool:
-    """Return whether a way is told in legs: lines to ride on, or from stop to stop."""
-    return any("line" in step or "duration_s" in step for step in steps)
-
-
-def ride_text(step: RouteStep, language: Language) -> str:
-    """Return a ride's line, where to get on and off, and the stops; of a walk, that it is one."""
-    if "line" not in step:
-        return say("records.modes.walking", language)
-    ends = " → ".join(filter(None, (step.get("board_at"), step.get("leave_at"))))
-    stops = step.get("stops")
-    count = say("records.stops", language, count=stops) if ends and stops else ""
-    inside = say("punctuation.comma", language).join(filter(None, (ends, count)))
-    brackets = say("punctuation.brackets", language, text=inside) if inside else ""
-    return in_script(f"{step['line']}{brackets}", language)
-
-
-def _journey_text(steps: Sequence[RouteStep], language: Language) -> str:
-    rides = sum("line" in step for step in steps)
-    text = " → ".join(
-        ride_text(step, language)
-        if "line" in step
-        else say("records.walk", language, distance=distance_text(step["distance_m"], language))
-        for step in steps
-    )
-    changes = say("records.transfers", language, count=rides - 1) if rides > 1 else ""
-    return say("punctuation.semicolon", language).join(filter(None, (text, changes)))
 
 
 def forecast_city(weather: Weather, language: Language) -> str:
@@ -472,10 +428,8 @@ def record_sections(
     told = [r for r in routes if not is_report or r["source"] in cited]
     once = without_legs({r["id"]: r for r in told})
     if not all(r["source"] in cited and _tells(text, stated, r) for r in once.values()):
-        # Steps are told in Chinese and English; the link has them, too.
-        has_steps = language == "en" or is_chinese(language)
         lines = [
-            f"- {route_text(r, language, steps=has_steps or _in_legs(r['steps']))} [^{r['source']}]"
+            f"- {route_text(r, language, steps=has_steps(r, language))} [^{r['source']}]"
             for r in once.values()
         ]
         sections.append("\n".join([say("answer.routes", language), *lines]))
@@ -487,14 +441,16 @@ def record_sections(
 
 
 def _tells(text: str, stated: Iterable[Figure], route: Route) -> bool:
-    """Return whether a text states how far and how long a way is, and names the lines of a ride.
+    """Return whether a text states how far and how long a way is, and the lines of a ride.
 
-    Whoever is told how long a ride takes and not its line cannot take it.
+    Whoever is told how long a ride takes and not its line cannot take it; so it is with the turns
+    of a way that was asked for itself.
     """
     metres, seconds, plain = route["distance_m"], route["duration_s"], fold(text)
     lines = [without_branch(step["line"]) for step in route["steps"] if "line" in step]
     is_measured = _states(stated, "metre", metres, 1000) and _states(stated, "second", seconds, 60)
-    return is_measured and all(fold(line) in plain for line in lines)
+    is_whole = is_measured and all(fold(line) in plain for line in lines)
+    return is_whole and tells_way(stated, route)
 
 
 def _states(stated: Iterable[Figure], kind: str, amount: float | None, unit: int) -> bool:

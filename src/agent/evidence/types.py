@@ -286,6 +286,8 @@ class Route(TypedDict):
     """In which it begins, as a Place's."""
     line: NotRequired[list[list[float]]]
     """The way as the map draws it: [lng, lat], WGS-84; absent where it gives none."""
+    whole: NotRequired[bool]
+    """True where the way itself was asked for: it is told with all its steps."""
 
 
 class Leg(TypedDict):

@@ -1,13 +1,14 @@
-"""Put the steps of a way into English: the map says them in a few fixed phrases, in Chinese."""
+"""Tell the steps of a way: in English, too, where the map has its few fixed phrases in Chinese."""
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from itertools import pairwise
 from typing import Any
 
 from agent.core.strings import has_han
+from agent.evidence.figures import Figure, figures
 from agent.evidence.geo import distance_text, duration_text
 from agent.evidence.said import BETWEEN_STOPS, stop_names
 from agent.evidence.types import Route, RouteStep
@@ -29,6 +30,87 @@ _GOES_ON = ("行走", "行驶", "骑行", "步行")
 _LONGEST = 60
 """Characters of a step in the map's own words."""
 _LONGEST_STEP = 200
+_MAIN_STEPS, _WHOLE_STEPS = 3, 25
+"""Of a way that stands beside what was asked, and of one that was asked for itself."""
+_ROUNDED = 0.05
+
+
+def has_steps(route: Route, language: Language) -> bool:
+    """Return whether a way is told in words of its reader's language; its link has them, too.
+
+    In China they are Chinese or English, elsewhere the reader's; rides and legs are names.
+    """
+    is_told = _in_names(route) or "zone" in route
+    return is_told or language == "en" or is_chinese(language)
+
+
+def _in_names(route: Route) -> bool:
+    """Return whether a way is told in lines to ride on, or from stop to stop."""
+    return any("line" in step or "duration_s" in step for step in route["steps"])
+
+
+def way_text(route: Route, language: Language) -> str:
+    """Return the legs of a way over stops, a ride's lines; of another way its first three steps.
+
+    One that was asked for itself is told whole, each step with its metres.
+    """
+    steps, is_whole = route["steps"], route.get("whole", False)
+    if any("duration_s" in step for step in steps):
+        return legs_text(steps, language)
+    if any("line" in step for step in steps):
+        return _journey_text(steps, language)
+    parts = [_step_told(step, language, measured=is_whole) for step in steps]
+    parts = [part for part in parts if part]
+    most = _WHOLE_STEPS if is_whole else _MAIN_STEPS
+    more = " …" if len(parts) > most else ""
+    way = say("punctuation.semicolon", language).join(parts[:most]) + more
+    return in_script(way, language)
+
+
+def tells_way(stated: Iterable[Figure], route: Route) -> bool:
+    """Return whether the figures of a text have the steps of a way that was asked for itself.
+
+    Who writes joins some: most of their lengths will do.
+    """
+    lengths = [step["distance_m"] for step in route["steps"] if step["distance_m"]]
+    if not route.get("whole") or _in_names(route) or len(lengths) < _MAIN_STEPS:
+        return True
+    said = {float(figure.amount) for figure in stated if figure.kind == "metre"}
+    told = [any(abs(metres - each) <= _ROUNDED * each for metres in said) for each in lengths]
+    return sum(told) * 2 > len(lengths)
+
+
+def _step_told(step: RouteStep, language: Language, *, measured: bool) -> str:
+    """Return a step, where asked with its metres: the words of some maps have them."""
+    words = step_text(step["instruction"], language)
+    if not (measured and words and step["distance_m"]):
+        return words
+    is_said = any(figure.kind == "metre" for figure in figures(words))
+    return words if is_said else f"{words} {distance_text(step['distance_m'], language)}"
+
+
+def ride_text(step: RouteStep, language: Language) -> str:
+    """Return a ride's line, where to get on and off, and the stops; of a walk, that it is one."""
+    if "line" not in step:
+        return say("records.modes.walking", language)
+    ends = " → ".join(filter(None, (step.get("board_at"), step.get("leave_at"))))
+    stops = step.get("stops")
+    count = say("records.stops", language, count=stops) if ends and stops else ""
+    inside = say("punctuation.comma", language).join(filter(None, (ends, count)))
+    brackets = say("punctuation.brackets", language, text=inside) if inside else ""
+    return in_script(f"{step['line']}{brackets}", language)
+
+
+def _journey_text(steps: Sequence[RouteStep], language: Language) -> str:
+    rides = sum("line" in step for step in steps)
+    text = " → ".join(
+        ride_text(step, language)
+        if "line" in step
+        else say("records.walk", language, distance=distance_text(step["distance_m"], language))
+        for step in steps
+    )
+    changes = say("records.transfers", language, count=rides - 1) if rides > 1 else ""
+    return say("punctuation.semicolon", language).join(filter(None, (text, changes)))
 
 
 def step_text(instruction: str, language: Language) -> str:

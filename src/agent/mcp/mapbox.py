@@ -10,7 +10,7 @@ from agent.evidence.geo import location_at
 from agent.evidence.types import Crs, Location, Place, RouteStep, TravelMode, WayWish
 from agent.mcp.keyed import Request, Travel, Way
 from agent.mcp.map_server import Catalogue, expected_tool
-from agent.mcp.new_records import NamedStop, new_place
+from agent.mcp.new_records import MOST_STEPS, NamedStop, new_place
 from agent.mcp.osm.records import mark_link, way_link
 from agent.mcp.records import Presentation, lnglat, text_or_none
 from agent.texts import LANGUAGES, Language
@@ -34,7 +34,6 @@ _PROFILES: Mapping[TravelMode, str] = {
 }  # fmt: skip
 _USUAL_TRAFFIC = "mapbox/driving"
 _CLOSED = {"closed", "permanently_closed", "temporarily_closed"}
-_MOST_STEPS = 12
 
 
 def failure(tool: str, text: str) -> ProviderError:
@@ -94,7 +93,7 @@ class MapboxService:
         said = way.get("instructions")
         steps = [
             RouteStep(instruction=text, distance_m=None)
-            for each in (said if isinstance(said, list) else [])[:_MOST_STEPS]
+            for each in (said if isinstance(said, list) else [])[:MOST_STEPS]
             if (text := text_or_none(each))
         ]
         shape = way.get("geometry")

@@ -9,6 +9,8 @@ from agent.evidence.types import Anchor, Location, Place, Route, RouteMode, Rout
 
 NamedStop = tuple[str, Location]
 """The name and the position of a stop of a way or an outing."""
+MOST_STEPS = 40
+"""Of one way."""
 LONGEST_LINE = 2000
 """Points of a way that are kept."""
 

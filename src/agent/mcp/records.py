@@ -461,6 +461,8 @@ class MapRecords:
         title = f"{mode} {route['origin']} → {route['destination']}"
         if "ends" in route and (zone := zone_of(route["ends"][0])) is not CHINA:
             route["zone"] = str(zone)
+        if self.result.intent == "route":
+            route["whole"] = True
         route["source"] = self._source(title, route["url"], route_text(route, language))
         route["fetched_at"] = self._time()
         self.result.routes.append(route)

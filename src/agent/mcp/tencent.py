@@ -10,7 +10,7 @@ from agent.evidence.geo import location_at, parse_lnglat, wgs84_of
 from agent.evidence.types import AvoidedRoad, Crs, Location, Place, RouteStep, TravelMode, WayWish
 from agent.mcp.keyed import Request, Travel, Way
 from agent.mcp.map_server import Catalogue, expected_tool
-from agent.mcp.new_records import LONGEST_LINE, NamedStop, new_place
+from agent.mcp.new_records import LONGEST_LINE, MOST_STEPS, NamedStop, new_place
 from agent.mcp.records import NOT_FOUND, Presentation, text_or_none
 from agent.texts import Language
 
@@ -45,7 +45,6 @@ _NOT_FOUND, _A_SECOND, _A_DAY = {347}, {120}, {121}
 _OF_THE_KEY = {110, 111, 112, 113, 190, 199, 311}
 _LINKS = {"driving": "drive", "walking": "walk", "bicycling": "bike", "transit": "bus"}
 _SITE = "https://apis.map.qq.com/uri/v1"
-_MOST_STEPS = 12
 
 
 def clean_arguments(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -117,7 +116,7 @@ class TencentService:
         routes = objects(result.get("routes")) if isinstance(result, dict) else []
         way = next(iter(routes), {})
         minutes = whole_or_none(way.get("duration"))
-        steps = [step for row in objects(way.get("steps"))[:_MOST_STEPS] if (step := _step(row))]
+        steps = [step for row in objects(way.get("steps"))[:MOST_STEPS] if (step := _step(row))]
         metres = whole_or_none(way.get("distance"))
         return Way(metres, minutes * 60 if minutes else None, steps, _line(way.get("polyline")))
 

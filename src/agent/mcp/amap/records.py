@@ -11,7 +11,6 @@ from agent.core.patterns import PIECE
 from agent.core.strings import without_open_bracket
 from agent.evidence.agreement import told_closed
 from agent.evidence.geo import exact_position, name_at, parse_lnglat
-from agent.evidence.records import ride_text
 from agent.evidence.types import (
     Crs,
     Location,
@@ -24,11 +23,11 @@ from agent.evidence.types import (
     Weather,
     WeatherDay,
 )
-from agent.evidence.way_steps import in_english
+from agent.evidence.way_steps import in_english, ride_text
 from agent.evidence.zones import is_in_taiwan
 from agent.mcp.amap.install import PROVIDER
 from agent.mcp.amap.tools import ROUTE_TOOLS
-from agent.mcp.new_records import NamedStop, legs_over, new_place, new_route
+from agent.mcp.new_records import MOST_STEPS, NamedStop, legs_over, new_place, new_route
 from agent.mcp.records import (
     MapHit,
     MapRecords,
@@ -79,7 +78,6 @@ def without_empties(value: Any, key: str = "") -> Any:
 _CATERING, _LODGING = "餐饮服务", "住宿服务"
 _ENTERED = ("风景名胜", "科教文化服务")
 """Kinds whose price is that of entry: parks, temples, sights, museums, libraries."""
-_MOST_STEPS = 12
 _RATING = (0.0, 5.0)
 PHOTO_HOSTS = ("store.is.autonavi.com", "aos-comment.amap.com", "aos-cdn-image.amap.com")
 """Where Amap keeps photos of places; all of them speak https."""
@@ -170,14 +168,14 @@ def path_of(tool: str, reply: dict[str, Any]) -> tuple[int | None, int | None, l
         return None, None, []
     steps = [
         RouteStep(instruction=text, distance_m=whole_or_none(step.get("distance")))
-        for step in objects(path.get("steps"))[:_MOST_STEPS]
+        for step in objects(path.get("steps"))[:MOST_STEPS]
         if (text := text_or_none(step.get("instruction")))
     ]
     return whole_or_none(path.get("distance")), whole_or_none(path.get("duration")), steps
 
 
 def _transit_steps(transit: dict[str, Any]) -> Iterable[RouteStep]:
-    for segment in objects(transit.get("segments"))[:_MOST_STEPS]:
+    for segment in objects(transit.get("segments"))[:MOST_STEPS]:
         walking = segment.get("walking")
         metres = whole_or_none(walking.get("distance")) if isinstance(walking, dict) else None
         if metres:
@@ -292,9 +290,8 @@ _DISTANCE_MODES: dict[str, RouteMode] = {"0": "straight", "1": "driving", "3": "
 _ASKED_FOR_WAYS = ("route", "distance", None)
 """Intents whose measurements are a result; elsewhere only the model reads them."""
 MOST_PLACES = 20
-MOST_STEPS = 12
 _DROPPED = frozenset({"photos", "typecode", "polyline", "suggestion", "via_stops"})
-_LIMITS = {"pois": MOST_PLACES, "steps": MOST_STEPS, "transits": 2, "paths": 1, "segments": 12}
+_LIMITS = {"pois": MOST_PLACES, "steps": 12, "transits": 2, "paths": 1, "segments": 12}
 
 
 class AmapReader:

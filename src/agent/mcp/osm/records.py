@@ -28,7 +28,7 @@ from agent.evidence.types import (
     Weather,
     WeatherDay,
 )
-from agent.mcp.new_records import NamedStop, legs_over, new_place, new_route
+from agent.mcp.new_records import MOST_STEPS, NamedStop, legs_over, new_place, new_route
 from agent.mcp.osm.kinds import kind_words
 from agent.mcp.osm.tools import MODES, PROVIDER
 from agent.mcp.records import (
@@ -50,7 +50,7 @@ _SITE, _FORECASTS = "https://www.openstreetmap.org", "https://open-meteo.com/"
 _ROUTER = "https://routing.openstreetmap.de"
 _ENGINES = {"walking": "foot", "bicycling": "bike", "driving": "car"}
 _PROFILES = {"driving": "0", "bicycling": "1", "walking": "2"}
-_MOST_STEPS, _BESIDE_M = 12, 300
+_BESIDE_M = 300
 _MOST_READ = 60
 """Places of a model's call."""
 _SKIES = {
@@ -323,14 +323,19 @@ class OsmReader:
 
     def _steps(self, way: Mapping[str, Any]) -> list[RouteStep]:
         steps = list[RouteStep]()
-        for step in objects(way.get("steps"))[:_MOST_STEPS]:
-            key = f"map.osm_steps.{step.get('turn') or step.get('kind')}".replace(" ", "_")
+        for step in objects(way.get("steps"))[:MOST_STEPS]:
+            # One sets out on a road and arrives in it, but turns into one.
+            kind = step.get("kind")
+            is_end = kind in ("depart", "arrive")
+            named = kind if is_end else step.get("turn") or kind
+            key = f"map.osm_steps.{named}".replace(" ", "_")
             turn = say(key if has_text(key) else "map.osm_steps.on", self._language)
             road, metres = text_or_none(step.get("road")), whole_or_none(step.get("distance_m"))
-            text = say("map.osm_steps.road", self._language, turn=turn, road=road) if road else turn
-            if step.get("kind") in ("depart", "arrive"):
-                text = road or say(f"map.osm_steps.{step['kind']}", self._language)
-            steps.append(RouteStep(instruction=text, distance_m=metres or None))
+            if road and is_end:
+                turn += say("punctuation.brackets", self._language, text=road)
+            elif road:
+                turn = say("map.osm_steps.road", self._language, turn=turn, road=road)
+            steps.append(RouteStep(instruction=turn, distance_m=metres or None))
         return steps
 
     def add_weather(self, reply: Mapping[str, Any], city: str) -> Weather | None:

@@ -28,7 +28,7 @@ _WIDEST_BOX = 0.4
 """Degrees: what is wider is cut to so much around its middle."""
 _MOST_LINE = 150
 """Points of the line of a way: what a screen shows."""
-_MOST_STEPS = 25
+_MOST_STEPS = 40
 _TWINS_M = 50
 """Between two records of one shop: its point and its house."""
 _LONGEST = 255
