@@ -14,6 +14,8 @@ from agent.evidence.feasts import is_public_holiday, open_on_feast
 from agent.evidence.geo import decimal_text, distance_text
 from agent.evidence.hours import DAY_MINUTES, EVERY_DAY, Hours, Opening, hours_of
 from agent.evidence.kinds import (
+    is_in_houses,
+    is_on_floor,
     KINDS,
     DemandOutcome,
     has_words,
@@ -453,6 +455,12 @@ def _suits(place: Place, suits: Suits, language: Language) -> PlaceVerdict:
             if field == "category":
                 value = _bearing(text, fits if good else unfit, language)
             return _verdict(suits, outcome, field, language, value=value)
+    if suits == "indoor" and is_in_houses(place):
+        value = kind_word(without_branch(place["category"] or ""), language)
+        return _verdict(suits, "satisfied", "category", language, value=value)
+    if suits == "indoor" and is_on_floor(place):
+        value = say("constraints.by_address", language)
+        return _verdict(suits, "satisfied", "address", language, value=value)
     return _verdict(suits, "unknown", "category", language)
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Sequence
+from itertools import pairwise
 from typing import Literal
 
 from agent.core.strings import has_han, letters_of
@@ -73,6 +74,15 @@ _WITH_ROOMS = (
 )
 """How those end that take their time, whatever is beside them."""
 USUAL_MINUTES, _SMALL_MINUTES = 60, 30
+_SHOP = (
+    r"专营|礼品|专卖|便利|超市|糕饼|店(?!\w)|shop\b|supermarket|convenience|bakery|florist"
+)
+_IN_HOUSES: Sequence[PlaceKind] = (
+    *_FOOD, "hotel", "museum", "bookshop", "mall", "pharmacy", "hospital",
+)  # fmt: skip
+_FLOORS = "层層楼樓階층"
+"""Behind their number."""
+_OUT_OF_DOORS = r"街|市场|广场|露天|\bmarket\b|open.air|garden"
 _MINUTES = {
     300: r"主题公园|迪士尼|环球影城|theme park|disneyland",
     150: r"动物园|海洋|水族|植物园|\bzoo\b|aquarium|botanic",
@@ -84,10 +94,7 @@ _MINUTES = {
         r"风景|景点|名胜|寺|庙|观|塔|宫|园林|古镇|遗产|城堡|遗址"
         r"|\b(?:sights?|attraction|castle|palace|temple|ruins|archaeological)\b"
     ),
-    45: (
-        rf"{_BREAK}|专营|礼品|专卖|便利|超市|糕饼|店(?!\w)"
-        r"|shop\b|supermarket|convenience|bakery|florist"
-    ),
+    45: rf"{_BREAK}|{_SHOP}",
 }
 
 
@@ -107,6 +114,20 @@ def is_meal(place: Place) -> bool:
 def is_break(place: Place) -> bool:
     """Return whether one rests there, over a coffee or an ice cream."""
     return has_words(_BREAK, _kind(place))
+
+
+def is_in_houses(place: Place) -> bool:
+    """Return whether places of its kind are under a roof: restaurants of any cuisine, shops."""
+    kind = _kind(place)
+    is_housed = has_words(_SHOP, kind) or any(is_named(each, kind) for each in _IN_HOUSES)
+    return is_housed and not has_words(_OUT_OF_DOORS, kind)
+
+
+def is_on_floor(place: Place) -> bool:
+    """Return whether an address has the number of a floor: 百货大楼地下2层, 3楼."""
+    return any(
+        number.isdigit() and sign in _FLOORS for number, sign in pairwise(place["address"] or "")
+    )
 
 
 def is_for_evenings(place: Place) -> bool:
