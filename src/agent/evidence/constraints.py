@@ -14,12 +14,12 @@ from agent.evidence.feasts import is_public_holiday, open_on_feast
 from agent.evidence.geo import decimal_text, distance_text
 from agent.evidence.hours import DAY_MINUTES, EVERY_DAY, Hours, Opening, hours_of
 from agent.evidence.kinds import (
-    is_in_houses,
-    is_on_floor,
     KINDS,
     DemandOutcome,
     has_words,
+    is_in_houses,
     is_named,
+    is_on_floor,
     kind_outcome,
     kind_searched,
     kinds_searched,

@@ -74,9 +74,7 @@ _WITH_ROOMS = (
 )
 """How those end that take their time, whatever is beside them."""
 USUAL_MINUTES, _SMALL_MINUTES = 60, 30
-_SHOP = (
-    r"专营|礼品|专卖|便利|超市|糕饼|店(?!\w)|shop\b|supermarket|convenience|bakery|florist"
-)
+_SHOP = r"专营|礼品|专卖|便利|超市|糕饼|店(?!\w)|shop\b|supermarket|convenience|bakery|florist"
 _IN_HOUSES: Sequence[PlaceKind] = (
     *_FOOD, "hotel", "museum", "bookshop", "mall", "pharmacy", "hospital",
 )  # fmt: skip

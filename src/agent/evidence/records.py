@@ -5,7 +5,7 @@ Names stay as listed, with an English one in brackets where the map has it.
 
 import json
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from importlib.resources import files
 from typing import Any
@@ -257,6 +257,11 @@ def weather_text(weather: Weather, language: Language, days: Sequence[str] = ())
     return say("punctuation.semicolon", language).join(filter(None, parts))
 
 
+def reached(weather: Weather, days: Collection[str]) -> bool:
+    """Return whether a forecast has any of these days."""
+    return any(day["date"] in days for day in weather["days"])
+
+
 def not_reached(weather: Weather, language: Language, days: Sequence[str]) -> str:
     """Return which of these days a forecast does not reach; nothing where it has them all."""
     known = {day["date"] for day in weather["days"]}
@@ -434,7 +439,9 @@ def record_sections(
         ]
         sections.append("\n".join([say("answer.routes", language), *lines]))
     said = [w for w in weather if w["source"] in cited and _tells_of(stated, w, days)]
-    if rest := [w for w in one_a_city(weather) if not any(_is_same(w, other) for other in said)]:
+    rest = [w for w in one_a_city(weather) if not any(_is_same(w, other) for other in said)]
+    # A forecast that reaches none of these days is a gap, and no source of anything.
+    if rest := [w for w in rest if not days or reached(w, days)]:
         lines = [f"- {weather_text(w, language, days)} [^{w['source']}]" for w in rest]
         sections.append("\n".join([say("answer.weather", language), *lines]))
     return sections

@@ -8,6 +8,7 @@ from typing import Any, cast
 from agent.assistants.common.claims import Checked, ClaimCheck
 from agent.assistants.common.gaps import (
     brought_by_map,
+    forecast_gaps,
     model_gaps,
     said_first,
     taken_sources,
@@ -147,7 +148,9 @@ class Draft:
         self.body, self.below = "", ""
         self.conclude: Callable[[Checked], Checked] = lambda checked: checked
         """What an assistant makes of the message by what its check came to."""
-        self.gaps: list[Gap] = [*state.get("gaps", []), *model_gaps(self.turn)]
+        weather = one_a_city(state.get("weather", []))
+        short = forecast_gaps(weather, days_forecast(self.turn, weather), self.language)
+        self.gaps: list[Gap] = [*state.get("gaps", []), *short, *model_gaps(self.turn)]
         if configuration.answer_now:
             self.gaps = with_early_stop(self.gaps, self.language)
         self.degraded = False

@@ -10,8 +10,8 @@ from agent.core.strings import cut_at_break
 from agent.evidence.citations import inert
 from agent.evidence.grounding import says_not_found
 from agent.evidence.language import sentence_spans, words
-from agent.evidence.records import map_title
-from agent.evidence.types import Gap, Query, Source
+from agent.evidence.records import forecast_city, map_title, not_reached, reached
+from agent.evidence.types import Gap, Query, Source, Weather
 from agent.mcp.records import REMARKS
 from agent.models.catalogue import parse, successor_of
 from agent.search.hits import LABELS, RULED_OUT, since_text
@@ -28,7 +28,7 @@ TASK_GAPS = frozenset({"task_empty"})
 """Codes of what was found out on one task; each task has its own."""
 _FOUND_NOTHING = frozenset({
     "no_results", "map_no_results", "map_place_not_found", "map_not_covered", "map_no_route",
-    "map_place_too_wide", "map_wrong_city", "map_cannot", "no_pages",
+    "map_place_too_wide", "map_wrong_city", "map_cannot", "no_pages", "map_forecast_short",
     *TASK_GAPS,
 })  # fmt: skip
 _ANSWERED_EMPTY = {
@@ -91,7 +91,9 @@ def brought_by_map(state: Gathered) -> bool:
 
 def _content(gap: Gap, language: Language, mapped: bool, *, written: bool) -> str:
     """Return what a gap says of the matter itself; of one of several searches its query counts."""
-    if gap["code"].startswith("model_") or gap["code"] == "map_widened":
+    # The forecasts themselves say which days they do not reach.
+    is_told = gap["code"] in ("map_widened", "map_forecast_short")
+    if gap["code"].startswith("model_") or is_told:
         return ""
     if gap["code"] in _SAID_FIRST and written:
         return say("missing.said", language, text=inert(gap["message"]))
@@ -318,6 +320,15 @@ def with_early_stop(gaps: Sequence[Gap], language: Language) -> list[Gap]:
     others = [g for g in gaps if not g["code"].startswith("budget_")]
     stop = stopped_early(language)
     return [*(g for g in others if g != stop), stop]
+
+
+def forecast_gaps(weather: Sequence[Weather], days: Sequence[str], language: Language) -> list[Gap]:
+    """Return the gap of each forecast that reaches none of the days that were asked for."""
+    return [
+        Gap(query=forecast_city(each, language), provider=each["id"].partition(":")[0],
+            code="map_forecast_short", message=not_reached(each, language, days))
+        for each in weather if days and not reached(each, days)
+    ]  # fmt: skip
 
 
 def undated_gap(used: Sequence[Source], since: str, language: Language) -> list[Gap]:
