@@ -128,6 +128,15 @@ async def test_what_has_no_room_is_named_and_its_best_passages_come_first(lab: P
     assert {p["title"] for p in state["passages"] if p["path"].startswith("notes/")} == {"手册"}
 
 
+def first_id(turn: ModelTurn) -> str:
+    return re.findall(r"\[\^([\w-]+)\]", block(turn.user, "documents"))[0]
+
+
+def says_own(turn: ModelTurn) -> ModelReply:
+    rows = [line.split()[0] for line in block(turn.user, "statements").splitlines() if line]
+    return ModelReply(json={"rulings": [{"r": f"{row} o"} for row in rows]})
+
+
 def differing(turn: ModelTurn) -> ModelReply:
     """Name one true pair, one of words that stand nowhere, one of a passage that is not there."""
     rows = [line for line in block(turn.user, "documents").splitlines() if "千瓦" in line]
@@ -158,6 +167,22 @@ async def test_differences_among_documents_reach_the_writer_where_their_words_ar
     assert "全都" not in line, "it is shown as its passage has it"
     assert "605" in line
     assert "620" in line
+
+
+@pytest.mark.parametrize("settled", ["", "两处说的不是一回事"])
+async def test_a_difference_that_text_and_revision_leave_out_is_told_below_unless_it_is_none(
+    lab: PlanLab, settled: str
+) -> None:
+    passed = [{"line": "d1", "why": settled}] if settled else []
+    rules: dict[str, Any] = {"revise": says_json(edits=[], inserts=[], passed=passed)}
+    rules["dossier"] = lambda turn: ModelReply(text=f"# 结论\n\n选乙[^{first_id(turn)}]。")
+    lab.llm.rules |= {"own_differences": differing, "claim_check": says_own, **rules}
+    text = str(answer_of(await lab.ask(QUESTION, inputs={"collections": ["own"]})).text)
+    assert lab.llm.asked("revise")
+    assert block(lab.llm.asked("revise")[0].user, "review").startswith("d1 not both told: 供电: ")
+    below = text.partition(say("documents.untold", "zh"))[2]
+    assert ("605 千瓦" in below and "620 千瓦" in below) is not bool(settled)
+    assert bool(below) is not bool(settled)
 
 
 async def test_limits_of_the_files_reach_writer_and_review_where_their_words_are_there(

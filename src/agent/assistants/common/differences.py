@@ -6,16 +6,19 @@ what is to be lifted. A model looks for both once, over all documents that are r
 keeps those whose words really stand there.
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field
 
+from agent.assistants.common.draft import Draft
 from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.services import Services
 from agent.assistants.common.whole_documents import WholeDocuments, document_elements
 from agent.core.budget import Meter
-from agent.evidence.citations import id_meant, inert
+from agent.evidence.citations import MARKER, id_meant, inert
+from agent.evidence.figures import figures, same
+from agent.evidence.numbering import source_key
 from agent.evidence.queries import clean_text
 from agent.evidence.quotes import as_it_says
 from agent.evidence.records import with_weekday
@@ -23,9 +26,11 @@ from agent.evidence.types import Gap
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import task_prompt
 from agent.state import Turn
+from agent.texts import say
 
 _LEAST = 2
 """Documents that can contradict each other."""
+_DIFFERS = " ≠ "
 _MOST, _WORDS, _ABOUT, _ID = 12, 300, 200, 20
 
 
@@ -113,4 +118,43 @@ def _line(found: Difference | FileLimit, texts: Mapping[str, str]) -> str:
     if not all(words for words, _ in told) or len({words for words, _ in told}) < len(told):
         return ""
     quotes = (f"“{inert(clean_text(words, _WORDS))}” [^{name}]" for words, name in told)
-    return f"{inert(clean_text(found.about, _ABOUT))}: {' ≠ '.join(quotes)}"
+    return f"{inert(clean_text(found.about, _ABOUT))}: {_DIFFERS.join(quotes)}"
+
+
+def untold(lines: Iterable[str], text: str, cited: Container[str]) -> list[str]:
+    """Return the differences of which a text does not tell both sides.
+
+    A side is told by a figure that the other has not; one without such by its citation: `cited`
+    are ids.
+    """
+    told = figures(text)
+
+    def tells(words: str, other: str, name: str) -> bool:
+        others = figures(other)
+        own = [one for one in figures(words) if not any(same(one, each) for each in others)]
+        return any(same(one, each) for one in own for each in told) if own else name in cited
+
+    found = list[str]()
+    for line in lines:
+        sides = line[max(0, line.find("“")) :].split(_DIFFERS)
+        names = MARKER.findall(line)
+        if len(sides) == len(names) == _LEAST:
+            words = [MARKER.sub("", side) for side in sides]
+            pairs = zip(words, reversed(words), names, strict=True)
+            if not all(tells(*each) for each in pairs):
+                found.append(line)
+    return found
+
+
+def untold_section(draft: Draft, lines: Sequence[str]) -> str:
+    """Return what a text leaves out of the differences, but of those that a revision has settled.
+
+    A check finds what is said wrongly; what is left out is told by code.
+    """
+    used = {source_key(source) for source in draft.citer.used}
+    cited = {name for name, source in draft.sources.items() if source_key(source) in used}
+    left = [line for line in untold(lines, draft.body, cited) if line not in draft.passed_over]
+    if not left:
+        return ""
+    listed = "\n".join(f"- {line}" for line in left)
+    return draft.by_code(draft.cited(f"{say('documents.untold', draft.language)}\n\n{listed}"))

@@ -143,6 +143,8 @@ class Draft:
         """Whether the check has had the whole text already."""
         self.revision: dict[str, int] = {}
         """What a revision of the text changed, as counts; empty where there was none."""
+        self.passed_over: set[str] = set()
+        """Differences among own documents that a revision has found to be none, with a reason."""
         self.late = asyncio.Event()
         """Set once the reader has waited long enough for the check."""
         self.body, self.below = "", ""

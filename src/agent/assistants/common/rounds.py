@@ -8,7 +8,7 @@ judged again; what fails after all this is marked.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, chain
@@ -21,6 +21,7 @@ from agent.assistants.common.answer_text import write_or_quote
 from agent.assistants.common.claims import ClaimCheck
 from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.days_told import days_told
+from agent.assistants.common.differences import untold
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.filled_in import FilledIn
 from agent.assistants.common.look_up import LookUp
@@ -207,6 +208,8 @@ class _Rounds:
         if await revising.is_right():
             return None
         revision = await revising.asked_for()
+        settled = {one.line for one in revision.passed if one.why}
+        self.draft.passed_over |= {line for n, line in revising.untold.items() if n in settled}
         if not (revision.edits or revision.inserts):
             return None
         revised = await self._applied(revising, revision)
@@ -281,6 +284,8 @@ class _Revising:
     looked: str = ""
     review: Sequence[ReviewLine] = ()
     """What its reader would miss in the text; later what of it nobody has settled."""
+    untold: Mapping[str, str] = field(default_factory=dict)
+    """Differences of which the draft does not tell both sides, by their names in the review."""
     answered: Sequence[AskedPart] = ()
     """The parts of the question that the draft answers."""
 
@@ -290,12 +295,24 @@ class _Revising:
         A reading that names no part of the question is none.
         """
         reply = await self._reply(Review, REVIEW)
+        left = await self._left_untold()
         if reply is None or not (reply.parts or reply.findings):
+            self.review = left
             return False
         self.answered = [part for part in reply.parts if part.at and not part.lacks]
         lines = await compute(lambda: reply.lines(self.places), otherwise=list[ReviewLine])
-        self.review = _within(lines, _REVIEWED)
+        self.review = _within([*left, *lines], _REVIEWED)
         return not (self.review or self.faults)
+
+    async def _left_untold(self) -> list[ReviewLine]:
+        """Return a line for each difference of which the draft does not tell both sides."""
+        cited = {name for one in self.claims.statements for name in one.exact or one.cited}
+        left = await compute(
+            lambda: untold(self.rounds.asked.differences, self.claims.text, cited),
+            otherwise=list[str],
+        )
+        self.untold = {f"d{n}": line for n, line in enumerate(left, 1)}
+        return [ReviewLine(name, f"not both told: {line}") for name, line in self.untold.items()]
 
     async def asked_for(self) -> Revision:
         """Return all edits; none where the model fails, or what came before it failed.

@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime
 
 from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.days_told import told_days
-from agent.assistants.common.differences import differences_among
+from agent.assistants.common.differences import differences_among, untold_section
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.excerpts import excerpt_lines, sentences_by_id, sentences_of
 from agent.assistants.common.gaps import brought_by_map, gap_lines, run_gap
@@ -193,7 +193,8 @@ class _Report:
 
     def sections(self) -> list[str]:
         read = self.draft.by_code(self.whole.coverage(self.draft.language))
-        return [*self.draft.record_sections(is_report=True), self._calculations(), read]
+        records = self.draft.record_sections(is_report=True)
+        return [*records, self._calculations(), untold_section(self.draft, self.differences), read]
 
     def _calculations(self) -> str:
         """Return the lines of calculations that the text uses, below the marks of those it cites.

@@ -11,6 +11,7 @@ from langgraph.runtime import Runtime
 
 from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.days_told import told_days
+from agent.assistants.common.differences import untold_section
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.excerpts import excerpt_lines, sentences_of
 from agent.assistants.common.gaps import TASK_GAPS, brought_by_map, gap_lines, readers_gaps, run_gap
@@ -331,7 +332,8 @@ class _Dossier:
         figures = figure_section(figures_of(self.results), draft.language, draft.number_form)
         figures = draft.cited(figures)
         read = draft.by_code(self.state.get("documents_read", ""))
-        sections = [figures, *draft.record_sections(is_report=True), read]
+        left = untold_section(draft, self.state.get("differences") or [])
+        sections = [figures, *draft.record_sections(is_report=True), left, read]
         # It counts what is cited, so that it comes last; a revision may have left some out.
         told = {match[1] for match in CITATION.finditer("\n".join([draft.body, *sections]))}
         used = [source for source in draft.citer.used if str(source.get("number")) in told]
