@@ -1,7 +1,9 @@
 """Which forecasts and which of their days stand below an answer."""
 
 from agent.assistants.common.gaps import forecast_gaps, gap_lines, reader_note
-from agent.evidence.records import record_sections
+from agent.evidence.records import attribution, record_sections
+from agent.evidence.types import Source
+from tests.unit.export_samples import place
 from tests.unit.test_record_lines import weather
 
 
@@ -41,3 +43,10 @@ def test_a_forecast_that_does_not_reach_the_day_is_a_gap_and_no_source() -> None
     assert not gap_lines([gap], "zh"), "a model reads it with the forecasts"
     assert gap["message"] in reader_note([gap], "周日去公园。", "zh")
     assert not forecast_gaps([forecast], ["2026-11-22"], "zh")
+
+
+def test_a_forecast_that_is_cited_of_an_earlier_turn_keeps_its_credit() -> None:
+    cited = Source(id="p0-4", kind="place", title="Weather", url="", provider="Open-Meteo")
+    line = attribution([place(1, "Zetor")], [], [], "en", cited=[cited, cited])
+    assert line.count("Open-Meteo (CC BY 4.0)") == 1
+    assert "Open-Meteo" not in attribution([place(1, "Zetor")], [], [], "en")

@@ -219,7 +219,7 @@ def planned(**changed) -> FinishedAnswer:
     return answer(answer=f"好的。\n\n{other}\n\n{section}", **changed)
 
 
-CAPTION = "用手机扫码"
+CAPTION = "在高德地图上看各站"
 
 
 def test_the_code_that_opens_the_stops_on_a_phone_stands_beside_them_in_every_file():

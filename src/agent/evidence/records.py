@@ -27,7 +27,7 @@ from agent.evidence.types import (
 from agent.evidence.vocabulary import city_in_english
 from agent.evidence.way_steps import has_steps, tells_way, way_text, without_legs
 from agent.evidence.zones import CHINA, offset_words, zone_of_record
-from agent.texts import Language, has_text, in_script, is_chinese, say
+from agent.texts import Language, has_text, in_script, is_chinese, say, table
 
 _WORDS: dict[str, Any] = json.loads(
     files(__package__).joinpath("record_words.json").read_text(encoding="utf-8")
@@ -500,15 +500,30 @@ def _city(forecast: Weather) -> str:
 
 
 def attribution(
-    places: Sequence[Place], routes: Sequence[Route], weather: Sequence[Weather], language: Language
+    places: Sequence[Place],
+    routes: Sequence[Route],
+    weather: Sequence[Weather],
+    language: Language,
+    *,
+    cited: Sequence[Source] = (),
 ) -> str:
-    """Return who owns the map's data and when it was fetched; empty where the map gave nothing."""
+    """Return who owns the map's data and when it was fetched; empty where the map gave nothing.
+
+    What is cited of an earlier turn, its forecast, is somebody's, too.
+    """
     records: list[Place | Route | Weather] = [*places, *routes, *weather]
     if not records:
         return ""
     newest = max(record["fetched_at"] for record in records)
+    of_maps = [source["provider"] for source in cited if source["kind"] == "place"]
+    earlier = [
+        name
+        for provider in of_maps
+        for name, owner in table("records.owners", language).items()
+        if owner.startswith(provider)
+    ]
     values = {
-        "maps": owners(maps_of(records), language),
+        "maps": owners(dict.fromkeys([*maps_of(records), *earlier]), language),
         "time": time_there(newest, records, language),
     }
     return "*" + say("answer.map_data", language, **values) + "*"

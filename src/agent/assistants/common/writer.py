@@ -341,7 +341,8 @@ async def _sections(draft: Draft, parts: MessageParts) -> str:
         preferred_line(draft.turn.get("preferred", {}), language),
         *await compute(parts.sections, otherwise=list[str]),
         await compute(
-            lambda: attribution(draft.shown_places, routes, weather, language), otherwise=str
+            lambda: attribution(draft.shown_places, routes, weather, language, cited=used),
+            otherwise=str,
         ),
         await compute(note, otherwise=str),
     ]
