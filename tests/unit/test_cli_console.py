@@ -212,6 +212,13 @@ def test_a_long_address_is_cut_in_the_text_and_stands_whole_in_the_list_of_sourc
     assert f"遛娃指南 {url} — example.com" in shown
 
 
+def test_a_long_cell_of_a_table_stands_whole_on_several_lines() -> None:
+    cell = "从曲院风荷走上苏堤约二点八公里步行大约四十分钟南端接花港观鱼再走十几分钟到雷峰塔"
+    shown = pretty(outcome(f"| 时段 | 走法 |\n|---|---|\n| 下午 | {cell} |"), width=60)
+    assert cell in "".join(shown.split())
+    assert "…" not in shown.partition("时段")[2].partition("儿童乐园")[0]
+
+
 def test_the_notice_is_not_repeated_below_the_progress() -> None:
     assert NOTICE not in pretty(outcome(), notice=NOTICE)
     assert outcome().notice == NOTICE

@@ -5,8 +5,15 @@ from dataclasses import replace
 from typing import ClassVar
 
 from markdown_it.token import Token
-from rich.console import Console, ConsoleOptions, RenderResult
-from rich.markdown import ListItem, Markdown, MarkdownContext, MarkdownElement, Paragraph
+from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
+from rich.markdown import (
+    ListItem,
+    Markdown,
+    MarkdownContext,
+    MarkdownElement,
+    Paragraph,
+    TableDataElement,
+)
 from rich.segment import Segment
 from rich.style import Style
 from rich.table import Table
@@ -202,10 +209,23 @@ class _Bullet(ListItem):
             yield from super().render_number(console, options, number, last_number)
 
 
+class _TableCell(TableDataElement):
+    """Show a cell of a table on as many lines as it needs: Han has no blanks to part them at."""
+
+    def __init__(self, justify: JustifyMethod) -> None:
+        super().__init__(justify)
+        self.content.overflow = "fold"
+
+
 class _AnswerText(Markdown):
     """Show an answer's Markdown; a bullet that is a place is its line, and what else is said."""
 
-    elements: ClassVar = {**Markdown.elements, "list_item_open": _Bullet}
+    elements: ClassVar = {
+        **Markdown.elements,
+        "list_item_open": _Bullet,
+        "th_open": _TableCell,
+        "td_open": _TableCell,
+    }
 
     def __init__(
         self, markdown: str, cards: PlaceCards | None = None, *, is_list: bool = False
