@@ -39,3 +39,34 @@ def marked_stretches(text: str) -> list[tuple[str, list[str]]]:
         found[-1][1].append(marker[1])
         start = marker.end()
     return found
+
+
+def quoted_item(text: str, name: str) -> str:
+    """Return a sentence of a source as an item of a list, cited by `name`.
+
+    A table that stands on one line, as passages are shown, has its rows again, each with all cells.
+
+    >>> print(quoted_item("Prices. | Cell | Yuan | |---|---| | LFP | 310 | Since May.", "o0-0"))
+    - Prices. [^o0-0]
+    <BLANKLINE>
+    | Cell [^o0-0] | Yuan |
+    | --- | --- |
+    | LFP | 310 |
+    <BLANKLINE>
+    - Since May. [^o0-0]
+    """
+    cells = [cell.strip() for cell in text.split("|")]
+    rules = [at for at, cell in enumerate(cells) if "-" in cell and not cell.strip(":-")]
+    width = next((n for n, at in enumerate(rules) if at != rules[0] + n), len(rules))
+    begin = rules[0] - 1 - width if rules else 0
+    if begin < 1:
+        return f"- {text} [^{name}]"
+    head, *heads = cells[begin : begin + width]
+    rows, at = [[f"{head} [^{name}]", *heads], ["---"] * width], rules[0] + width + 1
+    while at + width < len(cells) and not cells[at - 1]:
+        rows.append(cells[at : at + width])
+        at += width + 1
+    around = (" ".join(filter(None, part)) for part in (cells[:begin], cells[at - 1 :]))
+    before, after = (f"- {words} [^{name}]" if words else "" for words in around)
+    table = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([*filter(None, [before]), "", *table, "", *filter(None, [after])])

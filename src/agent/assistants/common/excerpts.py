@@ -7,7 +7,7 @@ from itertools import chain
 from agent.core.strings import letters_of
 from agent.evidence.citations import inert
 from agent.evidence.language import SENTENCE_END
-from agent.evidence.quotes import marked_stretches
+from agent.evidence.quotes import marked_stretches, quoted_item
 from agent.knowledge.ranking import Bm25
 from agent.texts import Language, is_written_in
 
@@ -82,7 +82,7 @@ def excerpt_lines(
 
 def _line(name: str, own: Iterable[_Sentence], language: Language) -> str:
     texts = [_cut(row.text) for row in sorted(own, key=lambda row: row.at)]
-    return f"- {('' if language == 'zh' else ' ').join(texts)} [^{name}]"
+    return quoted_item(("" if language == "zh" else " ").join(texts), name)
 
 
 def _cut(sentence: str) -> str:

@@ -11,6 +11,7 @@ from agent.core.strings import one_line
 from agent.evidence.citations import MARKER
 from agent.evidence.intent import map_task_by_rules, needs_origin, needs_place
 from agent.evidence.language import sentence_spans
+from agent.evidence.quotes import quoted_item
 from agent.evidence.types import MapTask
 from agent.evidence.vocabulary import without_activities
 from agent.knowledge.ranking import Bm25, best_first
@@ -330,14 +331,14 @@ def _quoted(
         listed = "\n".join(f"- {row.shown()}" for row in rows)
         parts.append(f"{say('sample.records', language)}\n{listed}")
     if near:
-        listed = "\n".join(f"- {row.text} [^{row.id}]" for row in near)
+        listed = "\n".join(quoted_item(row.text, row.id) for row in near)
         parts.append(f"{say('sample.web', language)}\n{listed}")
     if not (rows or near):
         first: dict[str, Sentence] = {}
         for row in found:
             first.setdefault(row.id, row)
         shown = list(first.values())[:SOURCES]
-        listed = "\n".join(f"- {row.text} [^{row.id}]" for row in shown)
+        listed = "\n".join(quoted_item(row.text, row.id) for row in shown)
         parts.append(f"{say('sample.titles', language)}\n{listed}")
     return ModelReply(text="\n\n".join(parts))
 
