@@ -29,6 +29,7 @@ async def test_something_between_two_is_searched_around_their_middle_and_from_bo
     assert result.centre_name == say(
         "map.between", "en", begin=ends["origin"], end=ends["destination"]
     )
+    assert result.anchor is None, "the middle is no place of the reader's"
     [place, *_] = result.places
     assert (place["distance_from"], place["further"][0]["origin"]) == (*ends.values(),)
     both = (place["distance_m"] or 0) + (place["further"][0]["metres"] or 0)

@@ -100,6 +100,14 @@ def test_what_the_map_found_for_a_place_is_called_as_its_asker_does(
     assert names_said(MapTask(intent="nearby", **task), centre, []) == expected
 
 
+def test_the_two_that_something_is_looked_for_between_are_called_as_who_asks_calls_them() -> None:
+    """A Japanese card had "Helsinki Central Railway Stationから", the way its asker's word."""
+    said = {"Helsingin päärautatieasema": "ヘルシンキ中央駅"}
+    task = MapTask(intent="nearby", origin=next(iter(said)), destination="Torni", said=said)
+    found = names_said(task, "middle", [], ["Helsinki Central Railway Station", "Torni"])
+    assert found["Helsinki Central Railway Station"] == "ヘルシンキ中央駅"
+
+
 def test_the_ends_of_a_way_are_called_as_its_asker_calls_them_also_over_other_places() -> None:
     task = MapTask(
         intent="route", origin="外滩", destination="豫园", via=["人民广场"],

@@ -55,11 +55,18 @@ def with_said(task: MapTask, asked: str) -> MapTask:
     return told
 
 
-def names_said(task: MapTask, centre: str | None, routes: Sequence[Route]) -> dict[str, str]:
-    """Return the asker's words by the names that the map has found for them."""
-    said, ends = task.get("said", {}), [task.get("origin"), *task.get("via", [])]
-    asked = [*ends, task.get("destination")]
+def names_said(
+    task: MapTask, centre: str | None, routes: Sequence[Route], between: Sequence[str] = ()
+) -> dict[str, str]:
+    """Return the asker's words by the names that the map has found for them.
+
+    `between` are those of the two whose middle was searched around.
+    """
+    said = task.get("said", {})
+    asked = [task.get("origin"), *task.get("via", []), task.get("destination")]
     pairs = [(task.get("place"), centre), *((name, name) for name in said)]
+    ends = [task.get("origin") or task.get("place"), task.get("destination")]
+    pairs += zip(ends, between, strict=True) if between else ()
     for route in routes:
         stops = stop_names(route)
         pairs += zip(asked, stops, strict=True) if len(stops) == len(asked) else ()

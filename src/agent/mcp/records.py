@@ -178,8 +178,8 @@ class MapResult:
 
     @property
     def anchor(self) -> Anchor | None:
-        """Return the centre of the searches, for a map."""
-        if self.centre is None or self.centre_name is None:
+        """Return the centre of the searches, for a map; the middle between two is no place."""
+        if self.centre is None or self.centre_name is None or self.between:
             return None
         anchor = Anchor(name=self.centre_name, wgs84=wgs84_of(self.centre), location=self.centre)
         if self.centre_district:
@@ -382,7 +382,8 @@ class MapRecords:
         """Search around this position, which lies in that district, from now on."""
         self.result.centre, self.result.centre_name = location, name
         self.result.centre_district = district
-        self.options.on_found([_spot("anchor", name, wgs84_of(location))])
+        if not self.result.between:
+            self.options.on_found([_spot("anchor", name, wgs84_of(location))])
 
     def measure_from(self, position: str, name: str | None, crs: Crs) -> None:
         """Let places lie around what a model searches around, where there is no centre yet."""

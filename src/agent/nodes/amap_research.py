@@ -329,7 +329,12 @@ class _Branch:
         if is_chinese(self.options.language):
             return {}
         before = words_before([*self.options.known, *map_result.places], self.options.language)
-        said = before | names_said(self.task, map_result.centre_name, map_result.routes)
+        ends = [name for name, _ in map_result.between or ()]
+        said = before | names_said(self.task, map_result.centre_name, map_result.routes, ends)
+        if ends:
+            begin, end = (said.get(name, name) for name in ends)
+            between = say("map.between", self.options.language, begin=begin, end=end)
+            map_result.centre_name = between
         map_result.places[:] = [place_said(place, said) for place in map_result.places]
         map_result.routes[:] = routes = [route_said(route, said) for route in map_result.routes]
         map_result.sources[:] = [source_said(source, routes) for source in map_result.sources]
