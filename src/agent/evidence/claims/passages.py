@@ -29,9 +29,8 @@ _MOST_READ = 400_000
 KNOWN = "known"
 """The source of what needs none: the question, the user's words, what was already told."""
 _MANY, _NEARLY_ALL = 20, 0.6
-_OF_CITED, _FOR_FIGURE, _FOR_CONTEXT, _AGAIN, _LEAST = 5.0, 1.5, 0.25, 0.5, 0.12
-"""What the words of a cited passage weigh; an equal figure; a word of the context; a word that
-passages which are shown already have; of all that a statement says, what a passage brings."""
+_OF_CITED, _FOR_FIGURE, _FOR_CONTEXT = 5.0, 1.5, 0.25
+"""What the words of a cited passage weigh; an equal figure; a word of the context."""
 _MOST_TERMS, _MOST_FIGURES, _MOST_RANKED = 40, 20, 40
 _SHORT_SOURCE, _SHORT_SOURCES = 700, 1400
 """Tokens of a source that is shown whole to whoever judges what cites it, and of all that one
@@ -343,9 +342,8 @@ class Evidence:
     def best(self, statement: Statement, budget: int) -> list[Passage]:
         """Return the passages to show for a statement, within a budget of tokens.
 
-        A short source that it cites is shown whole. Then each passage brings most of what those
-        before it lack, by rare words and equal figures: a sentence with three facts would have the
-        passages of one of them alone. At least the first of what it cites comes along.
+        A short source that it cites is shown whole. Then come those that share rare words and equal
+        figures with it. At least the first of what it cites comes along.
         """
         names = sorted(statement.sources, key=lambda name: name not in statement.exact)
         cited = dict.fromkeys(self.numbers.get(name, -1) for name in names)
@@ -364,59 +362,31 @@ class Evidence:
         return [self.passages[place] for place in picked]
 
     def _ranked(
-        self, statement: Statement, cited: Container[int], picked: Sequence[int]
+        self, statement: Statement, cited: Container[int], picked: Iterable[int]
     ) -> list[int]:
         """Return the places of the passages that may decide a statement, the best first."""
         own = words(statement.said)
         weights = {word: self._rarity_of(word) for word in own}
         for word in words(statement.context) - own:
             weights[word] = _FOR_CONTEXT * self._rarity_of(word)
-        holders: dict[str | Figure, Sequence[int]] = {}
+        brings = defaultdict[int, float](float)
         for word in nlargest(_MOST_TERMS, weights, key=lambda word: (weights[word], word)):
             # What nearly all passages say tells none of many apart.
             found = self._holders.get(word, ())
             if len(found) <= max(_MANY, len(self.passages) * _NEARLY_ALL):
-                holders[word] = found
+                for place in found:
+                    brings[place] += weights[word]
         for figure in distinct(figures(statement.said))[:_MOST_FIGURES]:
-            holders[figure] = self._figures.holders(figure)
-        worth = {key: _FOR_FIGURE * self._rarity(len(every)) if isinstance(key, Figure)
-                 else weights[key] for key, every in holders.items()}  # fmt: skip
-        brings = defaultdict[int, float](float)
-        for key, every in holders.items():
             breathe()
-            for place in every:
-                brings[place] += worth[key]
-        least = _LEAST * sum(worth.values())
+            holders = self._figures.holders(figure)
+            for place in holders:
+                brings[place] += _FOR_FIGURE * self._rarity(len(holders))
 
-        def score(place: int, brought: float) -> float:
-            if self.numbers[self.passages[place].source] in cited:
-                return brought * self._shares[place] * _OF_CITED
-            return brought * self._shares[place] * (brought >= least)
+        def worth(place: int) -> tuple[float, int]:
+            is_cited = self.numbers[self.passages[place].source] in cited
+            return brings[place] * self._shares[place] * (_OF_CITED if is_cited else 1), -place
 
-        shown = {*picked}
-        near = nlargest(_MOST_RANKED, brings.keys() - shown, key=lambda at: score(at, brings[at]))
-        has: dict[int, list[str | Figure]] = {place: [] for place in (*near, *picked)}
-        for key, every in holders.items():
-            for place in has.keys() & every:
-                has[place].append(key)
-
-        def take(place: int) -> None:
-            for key in has[place]:
-                worth[key] *= _AGAIN
-
-        for place in picked:
-            take(place)
-        ranked = list[int]()
-        while near:
-            breathe()
-            left = {place: score(place, sum(map(worth.__getitem__, has[place]))) for place in near}
-            best = max(near, key=lambda place: (left[place], -place))
-            if not left[best]:
-                break
-            ranked.append(best)
-            near.remove(best)
-            take(best)
-        return ranked
+        return nlargest(_MOST_RANKED, brings.keys() - {*picked}, key=worth)
 
 
 def _untold(text: str, told: set[str]) -> str:
