@@ -57,7 +57,7 @@ def test_short_own_files_are_shown_to_statements_that_cite_one_and_else_the_near
 
 def test_a_judge_sees_what_a_program_gave_for_a_figure_whatever_the_statement_cites() -> None:
     web = " ".join(f"Zelle {n} hält im Test des Instituts {n} Stunden aus." for n in range(1, 900))
-    sums = Record(["gas: 20000 / 0.84 x 0.0829 = 1974 EUR\nrun: 7 x 24 = 168"], is_worked=True)
+    sums = Record(["gas: 20000 / 0.84 x 0.0829 = 1974 EUR\nrun: 7 x 24 = 168"])
     known = Evidence({"w0-0": Record([web]), "c0-0": sums}, today="2026-11-28")
 
     def worked(text: str) -> bool:

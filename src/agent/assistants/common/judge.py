@@ -170,7 +170,6 @@ def _records(
             of_map or _words_of(name, source, texts),
             page=source_key(source) if source["kind"] in ("page", "document") else "",
             is_own=source["kind"] == "document" and not is_calculation(source),
-            is_worked=is_calculation(source),
         )
     return records
 

@@ -100,8 +100,7 @@ def shown(batch: Sequence[Statement], evidence: Evidence) -> list[Passage]:
     """Return the passages of a call: all where they are few, else the best of each statement."""
     if evidence.tokens <= min(_WHOLE, _FEW * len(batch)):
         return evidence.passages
-    worked = {name for statement in batch for name in evidence.worked_out(statement)}
-    picked, used = worked | _own_files(batch, evidence) | _of_places(batch, evidence), 0
+    picked, used = {*_own_files(batch, evidence), *_of_places(batch, evidence)}, 0
     ranked = [evidence.best(statement, _EACH) for statement in batch]
     for depth in range(max(map(len, ranked), default=0)):
         for passages in ranked:

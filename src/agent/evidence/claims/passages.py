@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
 from heapq import nlargest
-from itertools import chain, groupby, islice
+from itertools import chain, groupby
 from operator import itemgetter
 
 from agent.core.processor import breathe, lazy_property
@@ -37,8 +37,6 @@ _SHORT_SOURCE, _SHORT_SOURCES = 700, 1400
 statement cites: shared words do not tell which passage decides, of another language least."""
 _SMALL_OWN = 1500
 """Tokens of own documents that are shown whole to whoever judges: each bears on the others."""
-_MOST_WORKED = 3
-"""Passages of calculations that a judge is shown for one statement, whatever it cites."""
 _MOST_OF_A_SPAN, _MOST_WORDS, _MOST_HELD, _NEXT_DAYS = 0.6, 12, 20, 9
 
 
@@ -155,8 +153,6 @@ class Record:
     page: str = ""
     is_own: bool = False
     """Whether it is a document of the user's."""
-    is_worked: bool = False
-    """Whether it is what a program of ours has given."""
 
 
 @dataclass
@@ -246,15 +242,6 @@ class Evidence:
         own = [p for p in self.passages if p.source != KNOWN and self.records[p.source].is_own]
         is_small = sum(passage.tokens for passage in own) <= _SMALL_OWN
         return frozenset(passage.name for passage in own if is_small)
-
-    def worked_out(self, statement: Statement) -> list[str]:
-        """Return the names of passages in which a program gives a figure that a statement tells."""
-        worked = [
-            p for p in self.passages if p.source != KNOWN and self.records[p.source].is_worked
-        ]
-        told = [figure for figure in figures(statement.said) if figure.telling] if worked else []
-        held = (p.name for p in worked if any(same(f, other) for f in told for other in p.figures))
-        return [*islice(held, _MOST_WORKED)]
 
     @lazy_property
     def _figures(self) -> _FigureIndex:

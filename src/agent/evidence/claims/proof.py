@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, product
 
-from agent.core.patterns import Linear
 from agent.core.strings import letters_of, split_at
 from agent.evidence.claims.citing import cite_of, with_sources
 from agent.evidence.claims.judging import Ruling, cited_by, without_citation_numbers
@@ -243,7 +242,7 @@ _LONGER = 40
 def is_sound_fix(
     fix: str, statement: Statement, passages: Sequence[Passage], spans: Sequence[str] = ()
 ) -> bool:
-    """Return whether a new wording adds nothing: its figures and names stand in what is known.
+    """Return whether a new wording adds no figure: all stand in what is known.
 
     So does what a right sum gives that it shows itself; the words at fault are gone.
     """
@@ -260,24 +259,7 @@ def is_sound_fix(
     bare = without_marks(fold(words))
     if any(without_marks(fold(span)) in bare for span in spans):
         return False
-    names = names_in(words)
-    allowed = [fold(text) for text in (statement.said, *(p.text for p in passages))] * bool(names)
-    strange = (name for name in names if not any(name in text for text in allowed))
-    return len(words) <= 2 * len(statement.plain) + _LONGER and not any(strange)
-
-
-_WORD = r"\p{Lu}[\p{Latin}\p{Cyrillic}\p{Greek}\d'’-]+"
-_NAME = Linear(rf"{_WORD}(?: {_WORD})+")
-"""Two words in capitals: one alone is any noun in German, or a day of the week."""
-_QUOTED = Linear(r'"([^"\n]{2,40})"|《([^》\n]{2,40})》|「([^」\n]{2,40})」')
-"""In folded text, where the marks of all languages are one."""
-
-
-def names_in(text: str) -> list[str]:
-    """Return the names in a text that can be told by their letters, folded; none that begins it."""
-    named = (n for n in _NAME.finditer(text) if text[: n.start()].rstrip()[-1:] not in ("", *".!?"))
-    quoted = (next(filter(None, each.groups())) for each in _QUOTED.finditer(fold(text)))
-    return [*(fold(name[0]) for name in named), *quoted]
+    return len(words) <= 2 * len(statement.plain) + _LONGER
 
 
 _EACH = ("每", "逢", "very ")
