@@ -83,6 +83,17 @@ def route_stops(routes: Sequence[Route]) -> list[list[Anchor]]:
     return list(known.values())
 
 
+def lines_of(routes: Sequence[Route]) -> list[tuple[list[Anchor], list[list[float]] | None]]:
+    """Return the stops of each way, once, with its line as the map draws it, where one has it."""
+    ways = list[tuple[list[Anchor], list[list[float]] | None]]()
+    for stops in route_stops(routes):
+        positions = [_position(stop) for stop in stops]
+        lines = (each["line"] for each in routes
+                 if len(each.get("line", [])) > 1 and _joins(each, positions))  # fmt: skip
+        ways.append((stops, next(lines, None)))
+    return ways
+
+
 def roles_of(stops: Sequence[Anchor]) -> list[tuple[str, Anchor]]:
     """Return each stop of a way with what it is: its start, its end, or one between."""
     roles = ["start", *["via"] * (len(stops) - 2), "end"]
@@ -102,7 +113,7 @@ def _route_features(answer: FinishedAnswer) -> list[dict[str, Any]]:
     A straight line says that it is one.
     """
     features: list[dict[str, Any]] = []
-    for number, stops in enumerate(route_stops(answer.routes), start=1):
+    for number, (stops, line) in enumerate(lines_of(answer.routes), start=1):
         for place, (role, stop) in enumerate(roles_of(stops)):
             feature = _anchor_feature(stop)
             feature["properties"]["role"] = role
@@ -110,7 +121,6 @@ def _route_features(answer: FinishedAnswer) -> list[dict[str, Any]]:
             features.append({**feature, "id": f"route-{number}-{name}"})
         positions = [_position(stop) for stop in stops]
         joining = [each for each in answer.routes if _joins(each, positions)]
-        line = next((each["line"] for each in joining if len(each.get("line", [])) > 1), None)
         told = {} if line else {"note": say("export.straight_line", answer.language)}
         features.append({
             "type": "Feature",

@@ -24,7 +24,13 @@ from agent.export.finished import (
 )
 from agent.export.markdown import answer_html, file_text, link_html, photo_html, ticks_html
 from agent.export.place_cards import PlaceCards, card_of
-from agent.export.svg_map import draw_map, drawn_pins, numbered_places, stops_of
+from agent.export.svg_map import (
+    draw_map,
+    drawn_pins,
+    drawn_ways,
+    numbered_places,
+    stops_of,
+)
 from agent.texts import Language, is_chinese, say
 
 _FROM_RIGHT = ("ar",)
@@ -134,18 +140,20 @@ def _cited(number: int) -> str:
 
 def _places(answer: FinishedAnswer, told: Collection[str]) -> str:
     """Return the map, and the list of those that the text does not tell on cards."""
-    if not answer.places:
+    pins, anchor = drawn_pins(answer)
+    ways = drawn_ways(answer)
+    if not (answer.places or ways):
         return ""
     listed = [each for each in numbered_places(answer) if each[1]["id"] not in told]
     items = "".join(_place(number, place, answer) for number, place in listed)
     credited = escape(credit_left(answer))
     credited = f'<p class="credit">{credited}</p>' if credited else ""
-    pins, anchor = drawn_pins(answer)
-    if not (pins or items):
+    drawn = draw_map(pins, answer.language, anchor, path=stops_of(answer), ways=ways)
+    if not (drawn or items):
         return credited
     return (
         f"<section><h2>{say('export.places', answer.language)}</h2>"
-        + (draw_map(pins, answer.language, anchor, path=stops_of(answer)) if pins else "")
+        + drawn
         + (f'<ol class="places">{items}</ol>' if items else "")
         + f"{credited}</section>"
     )

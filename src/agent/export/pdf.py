@@ -63,7 +63,7 @@ from agent.export.pdf_text import (
     text_markup,
 )
 from agent.export.place_cards import CARD, Card, PlaceCards
-from agent.export.svg_map import drawn_pins, stops_of
+from agent.export.svg_map import drawn_pins, drawn_ways, stops_of
 from agent.texts import Language, say
 
 _MARKER = re.compile(r" \[\^[^\]]+\]")
@@ -152,14 +152,16 @@ def _footer(made_by: str) -> Any:
 
 def _places(answer: FinishedAnswer, page: "_Page", told: Collection[str]) -> list[Any]:
     """Return the map, and a table of the places that no card of the text tells."""
-    if not answer.places:
+    pins, anchor = drawn_pins(answer)
+    ways = drawn_ways(answer)
+    if not (answer.places or ways):
         return []
     listed = [place for place in by_mention(answer.places) if place["id"] not in told]
     table = page.markdown(place_table(listed, answer.language)) if listed else []
-    pins, anchor = drawn_pins(answer)
+    path = stops_of(answer)
     drawn = (
-        [map_drawing(pins, anchor, width=_WIDTH, path=stops_of(answer)), Spacer(1, 6)]
-        if pins
+        [map_drawing(pins, anchor, width=_WIDTH, path=path, ways=ways), Spacer(1, 6)]
+        if pins or ways
         else []
     )
     parts = [*drawn, *table]

@@ -1,11 +1,12 @@
 """Draw a map of points as one SVG: grid, scale, numbered pins. No tiles, no script."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import pairwise, product
 from math import cos, hypot, log10, pi, radians, sin
+from typing import Any
 
 from agent.core.strings import is_wide, without_open_bracket
 from agent.evidence.geo import EARTH_RADIUS_M
@@ -13,7 +14,7 @@ from agent.evidence.markdown import open_url
 from agent.evidence.names import map_name
 from agent.evidence.types import Place
 from agent.export.finished import FinishedAnswer, by_mention, metres
-from agent.export.geojson import has_sane_axes
+from agent.export.geojson import has_sane_axes, lines_of
 from agent.texts import Language, is_chinese, say
 
 Pixel = tuple[float, float]
@@ -39,9 +40,9 @@ class Box:
         apart = self.right <= other.left or other.right <= self.left
         return not apart and not (self.bottom <= other.top or other.bottom <= self.top)
 
-    def on(self, way: Sequence[Pixel]) -> bool:
-        """Return whether a line over these points goes through it."""
-        return any(self._is_cut(*ends) for ends in pairwise(way))
+    def on(self, *ways: Sequence[Pixel]) -> bool:
+        """Return whether a line over the points of one of these goes through it."""
+        return any(self._is_cut(*ends) for way in ways for ends in pairwise(way))
 
     def _is_cut(self, begin: Pixel, end: Pixel) -> bool:
         (x1, y1), (x2, y2) = begin, end
@@ -61,31 +62,36 @@ class Label:
 
 
 def place_labels(
-    names: Sequence[tuple[str, Pixel]], boxes: list[Box], way: Sequence[Pixel] = ()
+    names: Sequence[tuple[str, Pixel]],
+    boxes: list[Box],
+    *ways: Sequence[Pixel],
+    size: float = 1,
 ) -> list[Label]:
     """Return the names that have room beside their pins, and take it; `boxes` are what is drawn.
 
-    They keep off the `way`, the line over the stops, where they can. A long name is cut, unless the
-    whole has room as well once all are placed.
+    They keep off the `ways`, lines over stops, where they can. A long name is cut, unless the whole
+    has room as well once all are placed. `size` is that of the letters beside the usual one.
     """
     labels: list[tuple[str, Pixel, Label]] = []
     for name, pin in names:
-        if label := next(_labels(_shorten(name), pin, boxes, way), None):
+        if label := next(_labels(_shorten(name), pin, boxes, ways, size), None):
             labels.append((" ".join(name.split()), pin, label))
             boxes.append(label.box)
     for at, (name, pin, cut) in enumerate(labels):
         others = [box for box in boxes if box is not cut.box]
-        whole = next(_labels(name, pin, others, way), cut)
-        if cut.text != name and (cut.box.on(way) or not whole.box.on(way)):
+        whole = next(_labels(name, pin, others, ways, size), cut)
+        if cut.text != name and (cut.box.on(*ways) or not whole.box.on(*ways)):
             boxes[boxes.index(cut.box)] = whole.box
             labels[at] = (name, pin, whole)
     return [label for *_, label in labels]
 
 
-def _labels(text: str, pin: Pixel, boxes: Sequence[Box], way: Sequence[Pixel]) -> Iterator[Label]:
+def _labels(
+    text: str, pin: Pixel, boxes: Sequence[Box], ways: Sequence[Sequence[Pixel]], size: float
+) -> Iterator[Label]:
     """Yield where a text has room around the pin whose tip is at `pin`, the best place first."""
     x, y = pin
-    width = text_width(text)
+    width, high = text_width(text) * size, (_LINE - 2) * size
     spots = (
         ("start", x + 15, y - 15, x + 15),
         ("end", x - 15, y - 15, x - 15 - width),
@@ -96,12 +102,12 @@ def _labels(text: str, pin: Pixel, boxes: Sequence[Box], way: Sequence[Pixel]) -
     )
     free = list[Label]()
     for align, at_x, at_y, left in spots:
-        box = Box(left, at_y - _LINE + 2, left + width, at_y + 3)
+        box = Box(left, at_y - high, left + width, at_y + 3 * size)
         inside = box.left >= 2 and box.right <= WIDTH - 2
         inside = inside and box.top >= 2 and box.bottom <= HEIGHT - 2
         if text and inside and not any(box.meets(other) for other in boxes):
             free.append(Label(text, at_x, at_y, align, box))
-    yield from sorted(free, key=lambda label: label.box.on(way))
+    yield from sorted(free, key=lambda label: label.box.on(*ways))
 
 
 def text_width(text: str) -> float:
@@ -138,6 +144,10 @@ WIDTH, HEIGHT = 720.0, 440.0
 _MARGIN = 56.0
 _SMALLEST_SPAN_M = 300.0
 _PIN_GAP = 22.0
+_SAME_M = 25.0
+"""Within which an end of a way is the place that has a pin."""
+_ON_PHONES = 1.75
+"""How much larger than others the names of marks are on a narrow screen (`page.css`)."""
 _METRES_PER_DEGREE = EARTH_RADIUS_M * pi / 180
 
 
@@ -151,6 +161,16 @@ class Pin:
     number: int
     url: str | None = None
     strong: bool = True
+
+
+@dataclass(frozen=True)
+class Way:
+    """Hold a way as a map shows it: [lng, lat] of its line, and where it begins and ends."""
+
+    line: Sequence[Sequence[float]]
+    ends: Sequence[Pin]
+    is_straight: bool
+    """Nobody has told how it goes: a line from stop to stop."""
 
 
 def numbered_places(answer: FinishedAnswer) -> list[tuple[int, Place]]:
@@ -174,21 +194,38 @@ def stops_of(answer: FinishedAnswer) -> int:
     return sum("place" in stop for stop in answer.outing["stops"]) if answer.outing else 0
 
 
+def drawn_ways(answer: FinishedAnswer) -> list[Way]:
+    """Return the ways of an answer; those of a planned day are its line over the stops."""
+    ways = list[Way]()
+    for stops, line in [] if answer.outing else lines_of(answer.routes):
+        ends = [Pin(**stop["wgs84"], name=_read(stop, answer), number=0) for stop in stops]
+        straight = [[end.lng, end.lat] for end in ends]
+        ways.append(Way(line or straight, [ends[0], ends[-1]], is_straight=not line))
+    return ways
+
+
+def _read(stop: Mapping[str, Any], answer: FinishedAnswer) -> str:
+    english = "" if is_chinese(answer.language) else stop.get("name_en")
+    return str(english or stop.get("name", ""))
+
+
 def anchor_of(answer: FinishedAnswer) -> Pin | None:
     """Return the place that the others lie around, where the collection of the run names it."""
     for feature in (answer.geojson or {}).get("features", []):
         if feature["properties"].get("role") == "anchor":
             lng, lat = feature["geometry"]["coordinates"]
-            named = feature["properties"]
-            english = "" if is_chinese(answer.language) else named.get("name_en")
-            return Pin(lng, lat, name=str(english or named.get("name", "")), number=0)
+            return Pin(lng, lat, name=_read(feature["properties"], answer), number=0)
     return None
 
 
 def drawn_pins(answer: FinishedAnswer) -> tuple[list[Pin], Pin | None]:
-    """Return what a map of an answer shows; no pins where it has one point: it lies by nothing."""
+    """Return what a map of an answer shows beside its ways; no pins where it has one point.
+
+    That lies by nothing.
+    """
     pins, anchor = pins_of(answer), anchor_of(answer)
-    return (pins if len(pins) + bool(anchor) > 1 else [], anchor)
+    is_map = len(pins) + bool(anchor) > 1 or drawn_ways(answer)
+    return (pins if is_map else [], anchor if pins else None)
 
 
 @dataclass(frozen=True)
@@ -205,27 +242,38 @@ class Frame:
         scale = self.pixels_per_metre
         return WIDTH / 2 + east * scale, HEIGHT / 2 - north * scale
 
+    def line(self, way: Way) -> list[Pixel]:
+        return [self.project(lng, lat) for lng, lat, *_ in way.line]
+
 
 def draw_map(
-    pins: Sequence[Pin], language: Language, anchor: Pin | None = None, *, path: int = 0
+    pins: Sequence[Pin],
+    language: Language,
+    anchor: Pin | None = None,
+    *,
+    path: int = 0,
+    ways: Sequence[Way] = (),
 ) -> str:
     """Return the drawing, or an empty text when there is nothing to draw.
 
     The first `path` pins are joined in their order, by straight lines.
     """
-    points = [*pins, *([anchor] if anchor else [])]
-    if not points:
+    marks = marks_of(pins, anchor, ways)
+    if not (pins or marks):
         return ""
-    frame = frame_of(points)
+    frame = frame_of([*pins, *marks], ways)
     spots = spread([frame.project(pin.lng, pin.lat) for pin in pins])
     boxes = [Box(x - 13, y - 32, x + 13, y + 4) for x, y in spots]
-    way = [frame.project(pin.lng, pin.lat) for pin in pins[:path]]
-    parts = [_grid(frame), _path(way)]
-    parts.append(_anchor(frame, anchor, boxes, way) if anchor else "")
+    boxes += [NORTH, scale_box(frame)]
+    lines = [frame.line(way) for way in ways]
+    lines.append([frame.project(pin.lng, pin.lat) for pin in pins[:path]])
+    straight = [*(way.is_straight for way in ways), True]
+    parts = [_grid(frame), *map(_path, lines, straight)]
+    parts += _marks(frame, marks, boxes, lines)
     for pin, spot in reversed(list(zip(pins, spots, strict=True))):
         parts.append(_pin(pin, spot, frame.project(pin.lng, pin.lat)))
     named = [(pin.name, spot) for pin, spot in zip(pins, spots, strict=True)]
-    parts += map(_label, place_labels(named, boxes, way))
+    parts += map(_label, place_labels(named, boxes, *lines))
     parts.append(_legend(frame, language))
     title = escape(say("export.map", language))
     return (
@@ -248,12 +296,24 @@ def _metres_from(lng0: float, lat0: float, lng: float, lat: float) -> tuple[floa
     )
 
 
-def frame_of(pins: Sequence[Pin]) -> Frame:
-    """Return the projection that shows every pin within the margins."""
+def marks_of(pins: Sequence[Pin], anchor: Pin | None, ways: Sequence[Way]) -> list[Pin]:
+    """Return what is marked without a number, each once: what all lies around, the ends of ways."""
+    marks = [anchor] if anchor else []
+    for end in (end for way in ways for end in way.ends):
+        apart = (_metres_from(end.lng, end.lat, pin.lng, pin.lat) for pin in (*pins, *marks))
+        if all(hypot(*each) > _SAME_M for each in apart):
+            marks.append(end)
+    return marks
+
+
+def frame_of(pins: Sequence[Pin], ways: Sequence[Way] = ()) -> Frame:
+    """Return the projection that shows every pin and way within the margins."""
     first = pins[0]
+    points = [(pin.lng, pin.lat) for pin in pins]
+    points += [(lng, lat) for way in ways for lng, lat, *_ in way.line]
     # Longitudes relative to the first pin, so that the date line is no border.
-    lngs = [first.lng + (pin.lng - first.lng + 540) % 360 - 180 for pin in pins]
-    lats = [pin.lat for pin in pins]
+    lngs = [first.lng + (lng - first.lng + 540) % 360 - 180 for lng, _ in points]
+    lats = [lat for _, lat in points]
     lng, lat = (min(lngs) + max(lngs)) / 2, (min(lats) + max(lats)) / 2
     east, north = _metres_from(lng, lat, max(lngs), max(lats))
     wide, high = max(2 * east, _SMALLEST_SPAN_M), max(2 * north, _SMALLEST_SPAN_M)
@@ -297,20 +357,26 @@ def _grid(frame: Frame) -> str:
     return f'{background}<path class="grid" d="{"".join(lines)}"/>'
 
 
-def _path(way: Sequence[Pixel]) -> str:
+def _path(way: Sequence[Pixel], is_straight: bool) -> str:
     if len(way) < 2:
         return ""
     points = " L".join(f"{x:.1f} {y:.1f}" for x, y in way)
-    return f'<path class="path" d="M{points}"/>'
+    return f'<path class="{"path" if is_straight else "road"}" d="M{points}"/>'
 
 
-def _anchor(frame: Frame, anchor: Pin, boxes: list[Box], way: Sequence[Pixel]) -> str:
-    x, y = frame.project(anchor.lng, anchor.lat)
-    boxes.append(Box(x - 9, y - 9, x + 9, y + 9))
-    mark = f'<circle class="anchor" cx="{x:.1f}" cy="{y:.1f}" r="7"/>'
-    dot = f'<circle class="anchor-dot" cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>'
-    named = place_labels([(anchor.name, (x, y + 14))], boxes, way)
-    return mark + dot + "".join(_label(label, "label anchor-label") for label in named)
+def _marks(
+    frame: Frame, marks: Sequence[Pin], boxes: list[Box], lines: Sequence[Sequence[Pixel]]
+) -> Iterator[str]:
+    """Yield a ring with a dot for each mark, and its name with the room it needs on a phone."""
+    spots = [frame.project(mark.lng, mark.lat) for mark in marks]
+    boxes += [Box(x - 9, y - 9, x + 9, y + 9) for x, y in spots]
+    for mark, (x, y) in zip(marks, spots, strict=True):
+        yield f'<circle class="anchor" cx="{x:.1f}" cy="{y:.1f}" r="7"/>'
+        yield f'<circle class="anchor-dot" cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>'
+        named, kind = [(mark.name, (x, y + 14))], "label anchor-label"
+        large = place_labels(named, boxes, *lines, size=_ON_PHONES)
+        for label in large or place_labels(named, boxes, *lines):
+            yield _label(label, kind if large else "label")
 
 
 def _pin(pin: Pin, spot: Pixel, true: Pixel) -> str:
@@ -337,10 +403,21 @@ def _label(label: Label, kind: str = "label") -> str:
     )
 
 
+NORTH = Box(WIDTH - 42, 8, WIDTH - 14, 64)
+"""Where the arrow stands."""
+_SCALE = (20.0, HEIGHT - 20)
+
+
+def scale_box(frame: Frame) -> Box:
+    """Return where the bar of a length stands, with its words."""
+    (x, y), (_, pixels) = _SCALE, scale_bar(frame)
+    return Box(x - 6, y - 32, x + pixels + 6, y + 6)
+
+
 def _legend(frame: Frame, language: Language) -> str:
     """Return a bar of a nice length, and where north is."""
     words, pixels = scale_bar(frame)
-    x, y = 20.0, HEIGHT - 20
+    x, y = _SCALE
     bar = f'<path class="scale" d="M{x} {y - 6}V{y}H{x + pixels:.1f}V{y - 6}"/>'
     scale = f'<text class="scale-text" x="{x + 6}" y="{y - 8}">{words}</text>'
     arrow = f'<path class="north" d="M{WIDTH - 28} 38V14l-5 8m5-8l5 8"/>'

@@ -45,7 +45,7 @@ from agent.export.finished import (
 from agent.export.markdown import answer_parser, cell_text, file_text, is_note
 from agent.export.outing import STOPS, PhoneCode, mark_stops
 from agent.export.place_cards import CARD, Card, PlaceCards
-from agent.export.svg_map import Pin, drawn_pins, stops_of
+from agent.export.svg_map import Pin, Way, drawn_pins, drawn_ways, stops_of
 from agent.export.word_map import png_file, svg_file
 from agent.texts import Language, say
 
@@ -144,20 +144,21 @@ class _Writer:
         told = self._cards.shown
         places = [place for place in by_mention(self._answer.places) if place["id"] not in told]
         pins, anchor = drawn_pins(self._answer)
-        if places or pins:
+        ways = drawn_ways(self._answer)
+        if places or pins or ways:
             self.line(say("export.places", self._language), style="Heading 1")
-        if pins:
-            self._map(pins, anchor)
+        if pins or ways:
+            self._map(pins, anchor, ways)
         if places:
             self._place_table(places)
         self.line(credit_left(self._answer), style="Caption")
 
-    def _map(self, pins: Sequence[Pin], anchor: Pin | None) -> None:
+    def _map(self, pins: Sequence[Pin], anchor: Pin | None, ways: Sequence[Way]) -> None:
         """Add the map as an SVG, with a PNG for a program that shows none."""
         paragraph, path = self._document.add_paragraph(), stops_of(self._answer)
-        png = io.BytesIO(png_file(pins, anchor))
+        png = io.BytesIO(png_file(pins, anchor, ways))
         picture: Any = paragraph.add_run().add_picture(png, width=_MAP_WIDTH)
-        svg = svg_file(pins, self._language, anchor, path=path)
+        svg = svg_file(pins, self._language, anchor, path=path, ways=ways)
         package = paragraph.part.package
         part = Part(PackURI("/word/media/map.svg"), "image/svg+xml", svg, package)
         extension: Any = parse_xml(

@@ -8,7 +8,17 @@ import zlib
 from collections.abc import Mapping, Sequence
 
 from agent.core.processor import breathe
-from agent.export.svg_map import HEIGHT, WIDTH, Pin, draw_map, frame_of, grid_lines, spread
+from agent.export.svg_map import (
+    HEIGHT,
+    WIDTH,
+    Pin,
+    Way,
+    draw_map,
+    frame_of,
+    grid_lines,
+    marks_of,
+    spread,
+)
 from agent.texts import Language
 
 _COLOURS = ("eef1ec", "dde3db", "14746a", "8a9a96", "ffffff", "d2553c")
@@ -20,6 +30,7 @@ _LOOKS: Mapping[str, str] = {
     "ground": f'fill="#{_COLOURS[_GROUND]}"',
     "grid": _STROKE.format(_COLOURS[_GRID], 1),
     "path": f'{_STROKE.format(_COLOURS[_GREEN], 2)} stroke-dasharray="6 5"',
+    "road": f'{_STROKE.format(_COLOURS[_GREEN], 3)} stroke-linejoin="round"',
     "leader": _STROKE.format("657076", 1),
     "pin": f'fill="#{_COLOURS[_GREEN]}"',
     "pin faint": f'fill="#{_COLOURS[_FAINT]}"',
@@ -36,27 +47,33 @@ _NUMBER = ('<text y="-16"', '<text y="-16" fill="#ffffff" font-size="11.5" font-
 
 
 def svg_file(
-    pins: Sequence[Pin], language: Language, anchor: Pin | None = None, *, path: int = 0
+    pins: Sequence[Pin],
+    language: Language,
+    anchor: Pin | None = None,
+    *,
+    path: int = 0,
+    ways: Sequence[Way] = (),
 ) -> bytes:
     """Return the map that files of an answer have, as a file of its own without a style sheet."""
-    svg = draw_map(pins, language, anchor, path=path).replace(*_NUMBER)
+    svg = draw_map(pins, language, anchor, path=path, ways=ways).replace(*_NUMBER)
     for name, look in _LOOKS.items():
         svg = svg.replace(f'class="{name}"', look)
     return svg.encode()
 
 
-def png_file(pins: Sequence[Pin], anchor: Pin | None = None) -> bytes:
-    """Return the same points in the same projection, with their numbers and without names."""
-    frame = frame_of([*pins, *([anchor] if anchor else [])])
+def png_file(pins: Sequence[Pin], anchor: Pin | None = None, ways: Sequence[Way] = ()) -> bytes:
+    """Return the same points in the same projection, with their numbers, without names or lines."""
+    marks = marks_of(pins, anchor, ways)
+    frame = frame_of([*pins, *marks], ways)
     canvas = _Canvas()
     across, down = grid_lines(frame)
     for at in across:
         canvas.fill(at - 0.5, 0, at + 0.5, HEIGHT, _GRID)
     for at in down:
         canvas.fill(0, at - 0.5, WIDTH, at + 0.5, _GRID)
-    if anchor:
+    for mark in marks:
         for radius, colour in ((8.0, _RED), (5.5, _GROUND), (2.5, _RED)):
-            canvas.disc(*frame.project(anchor.lng, anchor.lat), radius, colour)
+            canvas.disc(*frame.project(mark.lng, mark.lat), radius, colour)
     spots = spread([frame.project(pin.lng, pin.lat) for pin in pins])
     for pin, (x, y) in reversed(list(zip(pins, spots, strict=True))):
         breathe()
