@@ -105,6 +105,15 @@ async def test_a_heading_that_states_something_is_judged_and_keeps_its_form() ->
     assert done.counts["total"] == 5
 
 
+async def test_a_title_that_repeats_the_question_states_nothing() -> None:
+    """A report's title was told to be a statement that nobody had checked."""
+    asked = Evidence({}, question="埃菲尔铁塔到底有多高？")
+    done = await checked(
+        "# 埃菲尔铁塔到底有多高\n\n不客气。", Reader(不客气={"v": "o"}), rests_on=asked
+    )
+    assert (done.counts["total"], done.counts["unchecked"]) == (1, 0)
+
+
 async def test_every_statement_is_judged_once_also_those_of_blocks_that_ended_early() -> None:
     blocks = [f"第{n}句门票60元[1]({URL})。" for n in range(40)]
     reader = Reader(门票=SUPPORTED)

@@ -16,6 +16,7 @@ from agent.assistants.common.judge import Ask
 from agent.core.concurrency import begin_beside
 from agent.core.errors import AgentError, BudgetExceeded
 from agent.core.processor import compute
+from agent.core.strings import letters_of
 from agent.evidence.citations import NOT_FOUND
 from agent.evidence.claims.corrected import (
     CONTRADICTED,
@@ -295,7 +296,14 @@ class ClaimCheck:
     def _decided(self, evidence: Evidence) -> tuple[str, list[Statement]] | None:
         """Return the text without a list of sources of its own, and what it states."""
         text = without_bare_list(self.body, [*self._cited, *self.sources.values()])
-        found = [one for one in statements(text, self.notation) if not evidence.says(one.plain)]
+        asked = letters_of(evidence.question)
+
+        def states(one: Statement) -> bool:
+            """A title that repeats the question states nothing."""
+            repeats = one.kind == "heading" and letters_of(one.plain) == asked
+            return not (repeats or evidence.says(one.plain))
+
+        found = [one for one in statements(text, self.notation) if states(one)]
         return text, found
 
     @property
