@@ -146,7 +146,7 @@ async def test_a_place_that_has_the_asked_name_beside_its_own_is_no_other() -> N
     ("address", "language", "name"),
     [
         ({"addr:street": "Ostweg", "addr:city": "Seestadt"}, "en", "playground (Ostweg)"),
-        ({"addr:city": "Seestadt"}, "de", "Spielplatz (bei Café Morgenrot)"),
+        ({"addr:city": "Seestadt"}, "de", "Spielplatz (nahe Café Morgenrot)"),
         ({}, "zh", "儿童游乐场（Café Morgenrot附近）"),
     ],
 )

@@ -8,6 +8,7 @@ from agent.assistants.common.map_tasks import has_place
 from agent.evidence.geo import distance_text, metres_apart
 from agent.evidence.maps import valid_map_task
 from agent.evidence.records import route_text
+from agent.evidence.said import names_said
 from agent.evidence.types import MapTask
 from agent.evidence.way_steps import way_text
 from agent.mcp.records import MapOptions, MapResult, lnglat
@@ -104,6 +105,11 @@ async def test_stops_in_any_order_are_gone_to_in_the_shortest_one_and_that_is_to
         result = await world.result(dict(task or {}))
         assert [route["distance_m"] for route in result.routes] == [min(lengths)]
         assert [gap["message"] for gap in result.gaps] == [say("map.ordered_on_foot", "en")]
+        # The stops change their places, and the words that they were asked by stay with them.
+        words = {"Uferpark": "the park", "Museum der Flüsse": "the museum"}
+        said = names_said(MapTask(intent="route", said=words), result.meant)
+        assert {name: said[name] for name in words} == words
+        assert len(said) == len(words)
     assert lengths[0] != lengths[1]
 
 

@@ -86,25 +86,27 @@ def test_the_asker_s_word_behind_a_place_s_name_is_kept_and_not_asked_of_the_map
 
 
 @pytest.mark.parametrize(
-    ("task", "centre", "expected"),
+    ("task", "meant", "expected"),
     [
-        ({"place": "外滩", "said": BUND}, "外滩风景区", {**BUND, "外滩风景区": "the Bund"}),
-        ({"place": "the Bund"}, "外滩", BUND),
-        ({"place": "外滩"}, "外滩", {}),
-        ({"place": "Mitte"}, "Mitte", {}),
+        ({"said": BUND}, {"外滩": "外滩风景区"}, {**BUND, "外滩风景区": "the Bund"}),
+        ({}, {"the Bund": "外滩"}, BUND),
+        ({}, {"外滩": "外滩"}, {}),
+        ({}, {"Mitte": "Mitte"}, {}),
     ],
 )
 def test_what_the_map_found_for_a_place_is_called_as_its_asker_does(
-    task: dict[str, Any], centre: str, expected: dict[str, str]
+    task: dict[str, Any], meant: dict[str, str], expected: dict[str, str]
 ) -> None:
-    assert names_said(MapTask(intent="nearby", **task), centre, []) == expected
+    assert names_said(MapTask(intent="nearby", **task), meant) == expected
 
 
 def test_the_two_that_something_is_looked_for_between_are_called_as_who_asks_calls_them() -> None:
     """A Japanese card had "Helsinki Central Railway Stationから", the way its asker's word."""
     said = {"Helsingin päärautatieasema": "ヘルシンキ中央駅"}
     task = MapTask(intent="nearby", origin=next(iter(said)), destination="Torni", said=said)
-    found = names_said(task, "middle", [], ["Helsinki Central Railway Station", "Torni"])
+    found = names_said(
+        task, {next(iter(said)): "Helsinki Central Railway Station", "Torni": "Torni"}
+    )
     assert found["Helsinki Central Railway Station"] == "ヘルシンキ中央駅"
 
 
@@ -114,7 +116,7 @@ def test_the_ends_of_a_way_are_called_as_its_asker_calls_them_also_over_other_pl
         said={**BUND, "豫园": "Yu Garden"},
     )  # fmt: skip
     routes = [way("外滩(地铁站)", "人民广场 → 豫园")]
-    said = names_said(task, None, routes)
+    said = names_said(task, {"外滩": "外滩(地铁站)", "豫园": "豫园"})
     assert said["外滩(地铁站)"] == "the Bund"
     route = route_said(routes[0], said)
     assert "the Bund → 人民广场 → Yu Garden" in route_text(route, "en")

@@ -55,27 +55,16 @@ def with_said(task: MapTask, asked: str) -> MapTask:
     return told
 
 
-def names_said(
-    task: MapTask, centre: str | None, routes: Sequence[Route], between: Sequence[str] = ()
-) -> dict[str, str]:
-    """Return the asker's words by the names that the map has found for them.
+def names_said(task: MapTask, meant: Mapping[str, str]) -> dict[str, str]:
+    """Return the asker's words by the names that the map has for them.
 
-    `between` are those of the two whose middle was searched around.
+    `meant` is what was found for the names that were looked up.
     """
-    said = task.get("said", {})
-    asked = [task.get("origin"), *task.get("via", []), task.get("destination")]
-    pairs = [(task.get("place"), centre), *((name, name) for name in said)]
-    ends = [task.get("origin") or task.get("place"), task.get("destination")]
-    pairs += zip(ends, between, strict=True) if between else ()
-    for route in routes:
-        stops = stop_names(route)
-        pairs += zip(asked, stops, strict=True) if len(stops) == len(asked) else ()
-    found = dict[str, str]()
-    for name, own in pairs:
-        if name and own:
-            is_foreign = has_han(own) and not has_han(name)
-            if word := said.get(name) or (name if is_foreign else ""):
-                found[own] = word
+    said, found = task.get("said", {}), dict[str, str]()
+    for name, own in (*meant.items(), *zip(said, said, strict=True)):
+        is_foreign = has_han(own) and not has_han(name)
+        if word := said.get(name) or (name if is_foreign else ""):
+            found[own] = word
     return found
 
 

@@ -323,8 +323,8 @@ class Prefetch:
 
     def _tell_taken(
         self, place: str, name: str, city: str | None, names: Sequence[str] = ()
-    ) -> None:
-        """Note which place was taken for one that the map has under another name.
+    ) -> bool:
+        """Note which place was taken for one that the map has under another name, if it is one.
 
         It is no other where one of its `names` has every word, or is what its asker wrote.
         """
@@ -332,11 +332,12 @@ class Prefetch:
         question = fold(self._options.question)
         self._cities.update(filter(None, [city]))
         if any((asked and asked <= words(each)) or fold(each) in question for each in names):
-            return
+            return False
         town = self._town(city) if city and city not in name else ""
         taken = f"{name}{say('punctuation.brackets', language, text=town)}" if town else name
         values = {"place": in_script(place, language), "name": in_script(taken, language)}
         self._remark("map_taken", say("map.taken", language, **values))
+        return True
 
     def _town(self, city: str) -> str:
         """Return a city as whoever asks reads it."""

@@ -166,6 +166,8 @@ class MapResult:
     """Names of positions ("lng,lat") that earlier calls have located."""
     located: dict[str, str] = field(default_factory=dict)
     """Those positions by the map's own ids, of what is no place of the records."""
+    meant: dict[str, str] = field(default_factory=dict)
+    """The map's names by those that were looked up: of no place that was taken for another."""
     centre: Location | None = None
     centre_name: str | None = None
     centre_district: str | None = None

@@ -330,7 +330,7 @@ class _Branch:
             return {}
         before = words_before([*self.options.known, *map_result.places], self.options.language)
         ends = [name for name, _ in map_result.between or ()]
-        said = before | names_said(self.task, map_result.centre_name, map_result.routes, ends)
+        said = before | names_said(self.task, map_result.meant)
         if ends:
             begin, end = (said.get(name, name) for name in ends)
             between = say("map.between", self.options.language, begin=begin, end=end)

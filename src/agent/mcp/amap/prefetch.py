@@ -237,7 +237,9 @@ class AmapPrefetch(Prefetch):
         own, asked = letters_of(anchor.name), letters_of(place)
         if anchor.detail and own not in asked and asked not in own:
             self._tell_taken(place, anchor.name, anchor.city)
-        elif anchor.city and not city and (anchor.others or not anchor.is_area):
+            return anchor
+        self._result.meant[place] = anchor.name
+        if anchor.city and not city and (anchor.others or not anchor.is_area):
             self._tell_city(place, anchor.city, anchor.others, anchor.location)
         return anchor
 

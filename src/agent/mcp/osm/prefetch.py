@@ -193,22 +193,26 @@ class OsmPrefetch(Prefetch):
             # No geocoder knows it by that name: it is where the city itself is, not all of it.
             return OsmSpot(place, (await self._located(city, None)).location, {})
         if shown := self._shown(place, city, start):
+            self._result.meant[place] = shown.name
             return shown
         rows = await self._geocoded(place, city)
         row, location = rows[0], location_of(rows[0])
         if location is None:
             raise self._refused(f"{place}: no position", "map_place_not_found")
         name, is_meant = spoken_name(row, self._language), _bears(row, place) or _is_in(row, place)
-        if not is_meant:
-            self._tell_taken(place, name, text_or_none(row.get("city")), _names_of(row))
-        elif not city:
+        is_other = not is_meant and self._tell_taken(
+            place, name, text_or_none(row.get("city")), _names_of(row)
+        )
+        if is_meant and not city:
             self._tell_town(place, rows, location)
         local, question = str(row.get("name")), fold(self._options.question)
-        if not is_meant or (question and fold(place) not in question):
-            # The words of a plan are not always its asker's.
-            return OsmSpot(name, location, row)
-        local = name_of(row, self._language) if local.casefold() == place.casefold() else place
-        return OsmSpot(local, location, row)
+        # The words of a plan are not always its asker's.
+        if is_meant and (not question or fold(place) in question):
+            is_local = local.casefold() == place.casefold()
+            name = name_of(row, self._language) if is_local else place
+        if not is_other:
+            self._result.meant[place] = name
+        return OsmSpot(name, location, row)
 
     def _tell_town(self, place: str, rows: Sequence[Mapping[str, Any]], at: Location) -> None:
         """Tell of a name that several towns have which was taken; of a famous one it is plain."""
