@@ -37,13 +37,14 @@ def route(begin: str, end: str, metres: int, mode: str = "walking") -> Route:
 class Map:
     """A map that measures every way it is asked for: 500 m; or none."""
 
-    def __init__(self, *, knows: bool = True) -> None:
-        self.asked, self.knows, self.tools = list[str](), knows, {"map_way": ""}
+    def __init__(self, *modes: str) -> None:
+        self.asked, self.tools = list[str](), {"map_way": ""}
+        self.modes = modes or ("walking", "transit", "driving")
 
     async def __call__(self, tool: str, argument: str) -> Looked:
         self.asked.append(argument)
         begin, end, mode, _ = argument.split(" | ")
-        if not self.knows:
+        if mode not in self.modes:
             return Looked("")
         way = route(begin, end, 500 + len(self.asked), mode)
         return Looked("", [source(way["source"])], {way["source"]: "way"}, [], [way])
@@ -98,12 +99,20 @@ async def test_a_way_to_another_stop_than_before_is_measured_anew() -> None:
     assert "504 m" in (await exact.filled(Revised(gone))).text
 
 
-@pytest.mark.parametrize("asked", [Map(knows=False), None])
+@pytest.mark.parametrize("asked", [Map("none"), None])
 async def test_what_nobody_can_measure_is_a_dash_and_no_sign_is_left(asked: Map | None) -> None:
     day = DAY.replace("Hotel", "Somewhere")
     text = (await filling(asked).filled(Revised(f"{day}\nThe way is [>driving].\n"))).text
     assert text.count("| – |") == 3
     assert "The way is –." in text
+
+
+async def test_a_ride_that_the_map_does_not_know_is_told_as_a_walk() -> None:
+    measured = Map("walking")
+    text = (await filling(measured).filled(Revised(DAY))).text
+    assert measured.asked[-2:] == ["Museum | Market | transit | Helsinki",
+                                   "Museum | Market | walking | Helsinki"]  # fmt: skip
+    assert "503 m" in text.splitlines()[4]
 
 
 async def test_a_text_that_is_streamed_has_its_ways_too() -> None:

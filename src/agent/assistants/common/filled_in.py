@@ -5,8 +5,9 @@ anew.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import compress
 
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.look_up import MAP_WAY, LookUp
@@ -28,7 +29,7 @@ from agent.evidence.told_ways import (
 from agent.evidence.totals import TOTAL, Total, filled, opened
 from agent.evidence.types import Route
 
-_MOST_MEASURED = 8
+_MOST_MEASURED = 12
 """Ways that are asked of the map besides those that were measured before the text."""
 
 
@@ -87,22 +88,32 @@ class FilledIn:
         return changes
 
     async def _measured(self, cells: Sequence[WayCell]) -> list[Route | None]:
-        """Return the ways that the map has for these, of those that it has told none first."""
+        """Return the ways that were measured, or are now: on foot where the map knows no ride."""
+        await self._measure(cells)
+        on_foot = [replace(cell, mode="walking") for cell in cells]
+        lacking = (not way_between(cell, self._routes) for cell in cells)
+        await self._measure([*compress(on_foot, lacking)])
+        return [
+            way_between(cell, self._routes) or way_between(walk, self._routes)
+            for cell, walk in zip(cells, on_foot, strict=True)
+        ]
+
+    async def _measure(self, cells: Iterable[WayCell]) -> None:
+        """Have the map measure those of these ways that nobody has measured."""
+        if not self.look or MAP_WAY not in self.look.tools:
+            return
         asked = dict[str, None]()
         for cell in cells:
             if cell.ends and not way_between(cell, self._routes):
                 begin, end = cell.ends
                 names = (begin["name"], end["name"], cell.mode, end["city"] or "")
                 asked[" | ".join(names)] = None
-        if self.look and MAP_WAY in self.look.tools:
-            wanted = [*asked][: _MOST_MEASURED - self._asked]
-            self._asked += len(wanted)
-            found = await asyncio.gather(*(self.look(MAP_WAY, each) for each in wanted))
-            for looked in found:
-                self.draft.add_records(looked.places, looked.routes)
-                if looked.sources:
-                    self.draft.add(looked.sources, looked.texts)
-        return [way_between(cell, self._routes) for cell in cells]
+        wanted = [*asked][: _MOST_MEASURED - self._asked]
+        self._asked += len(wanted)
+        for looked in await asyncio.gather(*(self.look(MAP_WAY, each) for each in wanted)):
+            self.draft.add_records(looked.places, looked.routes)
+            if looked.sources:
+                self.draft.add(looked.sources, looked.texts)
 
     @property
     def _routes(self) -> Sequence[Route]:

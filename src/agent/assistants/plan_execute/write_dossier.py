@@ -134,7 +134,7 @@ def consulted_rows(
         known.add(key)
     for source in looked:
         if (key := _key(source)) not in known:
-            kind = say(f"plan_execute.kinds.{_KINDS.get(source['kind'], 'page')}", language)
+            kind = say(f"plan_execute.kinds.{_KINDS.get(source['kind'], source['kind'])}", language)
             name = source_name(source["provider"], language)
             by_source.setdefault((name, kind), set()).add(key)
     cited = {_key(source) for source in used}
