@@ -45,11 +45,13 @@ def test_a_way_without_a_line_is_dashed_as_what_is_straight() -> None:
 
 
 def test_an_end_that_has_a_pin_is_marked_by_it_alone() -> None:
-    pin = Pin(116.42, 39.9001, "bookshop", 1)
+    pin = Pin(116.42, 39.9001, "Kirjakauppa", 1)
     ways = drawn_ways(answer(routes=[CROOKED]))
     assert [mark.lng for mark in marks_of([pin], None, ways)] == [116.40]
     station = Pin(116.40, 39.9, "station", 0)
     assert marks_of([pin], station, ways) == [station]
+    beside = Pin(116.42, 39.90005, "Café Aalto", 1)
+    assert len(marks_of([beside], None, ways)) == 2
 
 
 def test_word_and_pdf_have_the_way_too() -> None:
@@ -67,7 +69,8 @@ def test_the_centre_s_name_has_the_room_that_its_larger_letters_need_on_a_phone(
     anchor = Pin(116.42, 39.9, name, 0)
     drawn = draw_map([Pin(116.40, 39.9, "west", 1)], "ru", anchor)
     ((x, align),) = re.findall(r'anchor-label" x="([\d.]+)" y="[\d.]+" text-anchor="(\w+)"', drawn)
-    wide, at = text_width(name) * 22 / 13, float(x)
+    bold = 1.25
+    wide, at = text_width(name) * bold * 22 / 13, float(x)
     left = {"start": at, "middle": at - wide / 2, "end": at - wide}[align]
     assert left >= 0
     assert left + wide <= 720

@@ -144,10 +144,10 @@ WIDTH, HEIGHT = 720.0, 440.0
 _MARGIN = 56.0
 _SMALLEST_SPAN_M = 300.0
 _PIN_GAP = 22.0
-_SAME_M = 25.0
-"""Within which an end of a way is the place that has a pin."""
-_ON_PHONES = 1.75
-"""How much larger than others the names of marks are on a narrow screen (`page.css`)."""
+_SAME_M = (2.0, 100.0)
+"""Within which an end of a way is the place that has a pin; the second of one name."""
+_ON_PHONES = 2.2
+"""How much wider than others the names of marks are on a narrow screen: bold, too (`page.css`)."""
 _METRES_PER_DEGREE = EARTH_RADIUS_M * pi / 180
 
 
@@ -300,10 +300,14 @@ def marks_of(pins: Sequence[Pin], anchor: Pin | None, ways: Sequence[Way]) -> li
     """Return what is marked without a number, each once: what all lies around, the ends of ways."""
     marks = [anchor] if anchor else []
     for end in (end for way in ways for end in way.ends):
-        apart = (_metres_from(end.lng, end.lat, pin.lng, pin.lat) for pin in (*pins, *marks))
-        if all(hypot(*each) > _SAME_M for each in apart):
+        if not any(_is_same(end, pin) for pin in (*pins, *marks)):
             marks.append(end)
     return marks
+
+
+def _is_same(one: Pin, other: Pin) -> bool:
+    apart = hypot(*_metres_from(one.lng, one.lat, other.lng, other.lat))
+    return apart <= _SAME_M[one.name == other.name]
 
 
 def frame_of(pins: Sequence[Pin], ways: Sequence[Way] = ()) -> Frame:
