@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agent.assistants.common.shown_records import places_as_shown
+from agent.assistants.common.shown_records import on_cards, places_as_shown
 from agent.evidence.types import Place, PlaceVerdict
 from agent.texts import Language, say
 from tests.unit import export_samples
@@ -22,9 +22,16 @@ def entered(name: str, *failed: str) -> Place:
     return Place(**{**export_samples.place(name=name), "id": name, **more})  # type: ignore[typeddict-item]
 
 
-async def shown(text: str, ruled_out: dict[str, str], language: Language = "zh") -> list[Place]:
-    places = [entered("乙书店"), entered("甲书店"), entered("丙书店", "太贵"), entered("丁书店")]
-    return await places_as_shown(places, [], text, language, first=(), ruled_out=ruled_out)
+async def shown(
+    text: str, ruled_out: dict[str, str], language: Language = "zh", **how: Any
+) -> list[Place]:
+    places = how.pop("places", None) or [
+        entered("乙书店"),
+        entered("甲书店"),
+        entered("丙书店", "太贵"),
+        entered("丁书店"),
+    ]
+    return await places_as_shown(places, [], text, language, first=(), ruled_out=ruled_out, **how)
 
 
 @pytest.mark.parametrize(
@@ -68,3 +75,46 @@ async def test_words_too_long_for_a_card_or_said_anew_are_told_in_short(
     places = await shown("甲书店，不去乙书店。", {"乙书店": words}, language)
     [verdict] = next(p for p in places if p["name"] == "乙书店")["verdicts"]
     assert verdict["text"] == say("constraints.answer.violated", language)
+
+
+async def test_the_card_of_a_place_that_is_named_as_closed_does_not_say_that_it_is_open() -> None:
+    """ "✓ open on Sunday" stood above "closed on Sundays", with the sign that it is open now."""
+    verdict = PlaceVerdict(
+        constraint="open_on", verdict="satisfied", field="open_time", text="周日"
+    )
+    hours = [{"days": [7], "start": 0, "end": 1440}]
+    book = Place(**{**entered("乙书店"), "verdicts": [verdict], "opening": hours})  # type: ignore[typeddict-item]
+    [told] = await shown(CLOSED, {"乙书店": CLOSED}, places=[book])
+    assert [(v["verdict"], v["text"]) for v in told["verdicts"]] == [("violated", CLOSED)]
+    [card] = on_cards([told], "zh", is_report=False)
+    assert "opening" not in card
+    assert "opening" in on_cards([book], "zh", is_report=False)[0]
+
+
+@pytest.mark.parametrize(
+    ("constraint", "field", "text", "said", "kept"),
+    [
+        ("open_at", "open_time", "20:00 是否营业未知", "营业到22:00", False),
+        ("open_at", "open_time", "20:00 是否营业未知", "有好吃的", True),
+        ("max_cost", "cost", "人均价格未知", "人均约80元", False),
+        ("wheelchair", "category", "是否无障碍未知", "门口有坡道，轮椅可以进", False),
+        ("other", "", "是否满足未知：环境安静", "环境安静，人不多", False),
+        ("other", "", "是否满足未知：环境安静", "有儿童椅", True),
+        ("max_walk_m", "distance_m", "步行远近未知", "营业到22:00", True),
+    ],
+)
+async def test_what_only_a_record_does_not_know_is_not_unknown_where_a_page_says_it(
+    constraint: str, field: str, text: str, said: str, kept: bool
+) -> None:
+    verdict = PlaceVerdict(constraint=constraint, verdict="unknown", field=field, text=text)
+    places = [Place(**{**entered(name), "verdicts": [verdict]}) for name in ("乙书店", "甲书店")]  # type: ignore[typeddict-item]
+    told = await shown(
+        "乙书店", {}, places=places, told=[("乙书店：", said), ("乙书店甲书店", said)]
+    )
+    left = {place["name"]: bool(place["verdicts"]) for place in told}
+    assert left == {"乙书店": kept, "甲书店": True}
+
+
+async def test_what_pages_bear_out_is_told_with_where_it_stands() -> None:
+    done = await checked(f"- **乙书店**：{CLOSED}[1]({URL})。", Reader(周日=SUPPORTED))
+    assert [said for _, said in done.told] != []

@@ -70,6 +70,8 @@ class Checked:
     """Statements of which words stand in no source."""
     ruled_out: Mapping[str, str] = field(default_factory=dict)
     """The words by which the text says of places, by their names in it, that they do not fit."""
+    told: Sequence[tuple[str, str]] = ()
+    """What pages bear out, each with the words that it stands in: it may be of a place."""
 
 
 @dataclass
@@ -385,6 +387,14 @@ class ClaimCheck:
             extent=[begins, begins + own],
             missing=sum(outcome.fails for outcome in self.outcomes),
             ruled_out=self._ruled_out(),
+            told=[
+                (f"{one.row}\n{one.context}", one.said)
+                for one, outcome in zip(self.statements, self.outcomes, strict=True)
+                if outcome.verdict == "supported"
+                and any(
+                    self.sources[id]["kind"] != "place" for id in one.cited if id in self.sources
+                )
+            ],
         )
 
     def _ruled_out(self) -> dict[str, str]:

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from math import inf
 from operator import itemgetter
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from agent.assistants.common.listed_places import chosen_places
 from agent.core.strings import letters_of
 from agent.evidence.days import days_named
+from agent.evidence.figures import figures
 from agent.evidence.geo import metres_apart
 from agent.evidence.kinds import (
     is_of_no_kind_searched,
@@ -18,6 +19,7 @@ from agent.evidence.kinds import (
     is_stop,
     kinds_searched,
 )
+from agent.evidence.language import words
 from agent.evidence.mentions import (
     fails_a_demand,
     in_list_order,
@@ -45,6 +47,7 @@ from agent.evidence.types import (
     PlaceVerdict,
     Route,
     Source,
+    Suits,
     Weather,
 )
 from agent.evidence.zones import CHINA, day_there, zone_named
@@ -84,14 +87,16 @@ async def places_as_shown(
     known: Sequence[Place] = (),
     routes: Sequence[Route] = (),
     ruled_out: Mapping[str, str] | None = None,
+    told: Sequence[tuple[str, str]] = (),
 ) -> list[Place]:
     """Return the places as the message carries them: with names that their reader can read.
 
     The `known` have the English names of what these are far from. What one of the `routes` leads
     to is named where the text cites that. One that the text has `ruled_out`, by its name there,
-    says so on its card.
+    says so on its card; what pages say of one, as the text has `told` it in some words, is not
+    unknown on it.
     """
-    places = _with_ruled_out(places, ruled_out or {}, language)
+    places = _with_ruled_out(_with_settled(places, told, language), ruled_out or {}, language)
     written = stop_numbers(first) or list_numbers(places, text)
     cited = {source["id"] for source in used}
     ways = [route for route in routes if route["source"] in cited]
@@ -297,7 +302,7 @@ def on_cards(places: Sequence[Place], language: Language, *, is_report: bool) ->
     named = _each_once(named) if is_report else named
     others = [place for place in places if not (place.get("mentioned") or _lacks(place))]
     others = others[: 0 if is_report and named else _MOST_OTHERS]
-    asked = [_without_unasked(place) for place in [*named, *others]]
+    asked = [_without_unasked(_without_clock(place)) for place in [*named, *others]]
     return _in_traditional(asked, _AS_LISTED) if language == "zh-Hant" else asked
 
 
@@ -326,6 +331,13 @@ def _lacks(place: Place) -> bool:
     """Return whether a record lacks where a place is, or what a field of it could tell."""
     unknown = (v for v in place.get("verdicts", []) if v["verdict"] == "unknown" and v["field"])
     return not place["address"] or any(unknown)
+
+
+def _without_clock(place: Place) -> Place:
+    """Return a place that the text rules out without whether it is open just now."""
+    is_out = any(each["constraint"] == _BY_ANSWER for each in place.get("verdicts", []))
+    kept = {key: value for key, value in place.items() if key != "opening"}
+    return cast(Place, kept) if is_out else place
 
 
 def _without_unasked(place: Place) -> Place:
@@ -361,10 +373,57 @@ def _with_ruled_out(
         said = words[place["id"]]
         if not 0 < len(said) <= _LONGEST_SAID:
             said = say("constraints.answer.violated", language)
-        verdict = PlaceVerdict(constraint="answer", verdict="violated", field="", text=said)
-        return Place(**{**place, "verdicts": [*place.get("verdicts", []), verdict]})
+        verdict = PlaceVerdict(constraint=_BY_ANSWER, verdict="violated", field="", text=said)
+        # What else it would meet is no news, and "open on Sundays" its very opposite.
+        return Place(**{**place, "verdicts": [verdict]})
 
     return [*map(told, places)]
+
+
+_BY_ANSWER = "answer"
+"""What says that a place does not fit where no field of its record does."""
+
+
+def _with_settled(
+    places: list[Place], told: Sequence[tuple[str, str]], language: Language
+) -> list[Place]:
+    """Return the places without what only their records do not know: pages say it."""
+    texts: dict[str, list[str]] = {}
+    for around, said in told:
+        named = mentioned(places, said) or mentioned(places, around)
+        for id in named if len(named) == 1 else ():
+            texts.setdefault(id, []).append(said)
+
+    def settled(place: Place) -> Place:
+        said = texts.get(place["id"], [])
+        kept = [
+            v
+            for v in place.get("verdicts", [])
+            if v["verdict"] != "unknown" or not any(_speaks(v, t, language) for t in said)
+        ]
+        return Place(**{**place, "verdicts": kept}) if said and "verdicts" in place else place
+
+    return [*map(settled, places)]
+
+
+def _speaks(verdict: PlaceVerdict, text: str, language: Language) -> bool:
+    """Return whether a text has what a demand is about: a time, a price, words of it."""
+    field, constraint = verdict["field"], verdict["constraint"]
+    if field == "open_time":
+        return any(figure.clocks for figure in figures(text))
+    if field == "cost":
+        return any(figure.prefixed or figure.kind == "yuan" for figure in figures(text))
+    if constraint not in _IN_WORDS:
+        return False
+    about = words(say(f"constraints.{constraint}.satisfied", language, value="", demand=""))
+    if constraint == "other":
+        about = words(verdict["text"]) - words(
+            say("constraints.other.unknown", language, demand="")
+        )
+    return not about.isdisjoint(words(text))
+
+
+_IN_WORDS = frozenset({"other", *get_args(Suits)})
 
 
 def _is_unasked(place: Place) -> bool:

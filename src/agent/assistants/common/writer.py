@@ -140,7 +140,7 @@ async def write_message(
     in_order = places_as_shown(
         draft.shown_places, cited, checked.text, draft.language, first=parts.order,
         known=draft.known_places, routes=_ways_of_report(draft, parts),
-        ruled_out=checked.ruled_out,
+        ruled_out=checked.ruled_out, told=checked.told,
     )  # fmt: skip
     places = await await_or_else("the places", in_order, lambda: draft.shown_places)
     used = partial(sources_as_shown, cited, places, draft.language, draft.state.get("routes", []))
