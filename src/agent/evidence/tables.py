@@ -27,14 +27,15 @@ def tables_in(text: str) -> Iterator[list[CellRow]]:
     for line in [*text.splitlines(keepends=True), ""]:
         if line.lstrip().startswith("|"):
             if not is_table_rule(line) and len(rows) < _MOST_ROWS:
-                rows.append([*_cells(line, at)])
+                rows.append([*cells_of(line, at)])
         elif rows:
             yield rows
             rows = []
         at += len(line)
 
 
-def _cells(line: str, at: int) -> Iterator[TableCell]:
+def cells_of(line: str, at: int) -> Iterator[TableCell]:
+    """Yield the cells of a row that begins at a place in its text, without the blanks around."""
     begin = line.index("|") + 1
     for part in line.rstrip().removesuffix("|")[begin:].split("|"):
         text = part.strip()

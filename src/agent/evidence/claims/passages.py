@@ -40,11 +40,6 @@ _SMALL_OWN = 1500
 _MOST_OF_A_SPAN, _MOST_WORDS, _MOST_HELD, _NEXT_DAYS = 0.6, 12, 20, 9
 
 
-def passages(text: str) -> list[str]:
-    """Return the lines of a text, a long one in runs of sentences."""
-    return [piece for piece, _ in with_heads(text)]
-
-
 def with_heads(text: str) -> Iterator[tuple[str, str]]:
     """Yield the lines of a text, a long one in runs of sentences, and the head of each row."""
     head, lines = "", [line for line in text.split("\n") if line]

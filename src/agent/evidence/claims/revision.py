@@ -264,11 +264,7 @@ def numbered_draft(text: str, statements: Sequence[Statement], notation: Notatio
         exact = ordered[at].exact if at >= 0 else ()
         if ids:
             parts.append((*match.span(), _marks([n for n in exact if n in ids] or ids[:1])))
-    written, at = list[str](), 0
-    for start, end, words in sorted(parts):
-        written += [text[at:start], words]
-        at = end
-    return "".join([*written, text[at:]])
+    return changed(text, sorted(parts))
 
 
 def passage_line(passage: Passage) -> str:

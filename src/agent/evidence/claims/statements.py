@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from string import ascii_lowercase
 
 from agent.core.strings import code_fence, is_table_rule, letters_of
@@ -12,6 +13,7 @@ from agent.evidence.language import is_cut, sentence_spans
 from agent.evidence.markdown import link_url
 from agent.evidence.numbering import source_key
 from agent.evidence.references import CITATION
+from agent.evidence.tables import cells_of
 from agent.evidence.types import Source
 
 
@@ -271,7 +273,8 @@ class Splitter:
     def _row(self, line: str, at: int) -> list[Statement]:
         if is_table_rule(line):
             return []
-        cells = [self._statement(text, start) for start, text in _cells(line, at)]
+        read = islice(cells_of(line, at), _MOST_CELLS)
+        cells = [self._statement(each.text, each.start) for each in read]
         if self._table is None:
             self._table = [cell.plain for cell in cells]
             self._heads = [cell.cited for cell in cells]
@@ -305,15 +308,6 @@ class Splitter:
             letter = chr(ord("a") + place % 26) if statement.kind == "cell" else ""
             names.append(replace(statement, name=f"{self._number}{letter}"))
         return names
-
-
-def _cells(line: str, at: int) -> Iterator[tuple[int, str]]:
-    """Yield where the cells of a row begin, and their texts without the blanks around."""
-    begin = line.index("|") + 1
-    for cell in line.rstrip().removesuffix("|")[begin:].split("|")[:_MOST_CELLS]:
-        text = cell.strip()
-        yield at + begin + (cell.index(text) if text else 0), text
-        begin += len(cell) + 1
 
 
 def statements(text: str, notation: Notation) -> list[Statement]:
