@@ -1,4 +1,4 @@
-from agent.evidence.mentions import in_list_order, mentioned
+from agent.evidence.mentions import in_list_order, list_numbers, mentioned
 from agent.evidence.types import Place, PlaceVerdict
 from tests.support.cpu_time import takes_less
 from tests.support.rows import by_examples
@@ -117,6 +117,19 @@ def test_of_branches_of_one_name_an_item_is_about_the_one_that_it_links_to() -> 
     )
     order = in_list_order([*cafes, other], text)
     assert [one["id"] for one in order] == ["osm:2", "amap:Roasberg", "osm:1"]
+
+
+def test_the_steps_of_a_way_number_no_place_and_are_no_list_of_places() -> None:
+    """The third step named a café beside the goal: the pins began with 4, 5, 3."""
+    cafes = found_by("cafe", "Café Aalto", "Espresso House", "Fazer Café")
+    steps = "1. Out of the station.\n2. Left.\n3. It is beside Café Aalto.\n"
+    text = f"{steps}\nOn the way:\n- Espresso House\n- Fazer Café\n- Café Aalto"
+    assert list_numbers(cafes, text) == {}
+    assert order(cafes, text) == ["Espresso House", "Fazer Café", "Café Aalto"]
+    places = "1. Espresso House\n2. A kiosk\n3. Café Aalto"
+    assert list_numbers(cafes, places) == {
+        "amap:Espresso House": (1, ""), "amap:Café Aalto": (3, ""),
+    }  # fmt: skip
 
 
 def found_by(keyword: str, *names: str, fails: bool = False) -> list[Place]:

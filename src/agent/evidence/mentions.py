@@ -126,18 +126,30 @@ def in_list_order(places: Sequence[Place], text: str) -> list[Place]:
 
 
 def _lists(places: Sequence[Place], text: str) -> tuple[str, list[list[list[str]]]]:
-    """Return what stands before the first item about a place; then the ids in each list's items."""
-    opening, lists, goes_on = list[str](), list[list[list[str]]](), False
-    for line in strip_references(text).splitlines():
-        if _ITEM.match(line):
-            lists += [] if goes_on else [[]]
-            goes_on = True
-            lists[-1] += [ids] if (ids := _in_item(places, line)) else []
+    """Return what stands before the first item about a place; then the ids in each list's items.
+
+    A numbered list that is mostly about no place is the steps of a way, and none.
+    """
+    lists, first, goes_on = list[list[list[str]]](), list[int](), False
+    steps, lines = list[list[bool]](), strip_references(text).splitlines()
+    for at, line in enumerate(lines):
+        if item := _ITEM.match(line):
+            if not goes_on:
+                lists, steps, first = [*lists, []], [*steps, []], [*first, len(lines)]
+            goes_on, ids = True, _in_item(places, line)
+            steps[-1] += [not ids] if item[2] else []
+            lists[-1] += [ids] if ids else []
+            first[-1] = min(first[-1], at) if ids else first[-1]
         elif line.strip() and not line[0].isspace():
             goes_on = False
-        if not any(lists):
-            opening.append(line)
-    return "\n".join(opening), lists
+    kept = [at for at, are_steps in enumerate(steps) if not _mostly(are_steps)]
+    opening = lines[: min((first[at] for at in kept), default=len(lines))]
+    return "\n".join(opening), [lists[at] for at in kept]
+
+
+def _mostly(flags: Sequence[bool]) -> bool:
+    """Return whether more than half of some items are so."""
+    return sum(flags) * 2 > len(flags)
 
 
 def fails_a_demand(place: Place) -> bool:
@@ -167,19 +179,24 @@ def list_numbers(places: Sequence[Place], text: str) -> dict[str, tuple[int, str
     """Return the written number of the item that is about a place, by its id: it is named first.
 
     Where a text has several lists, with what stands above its own: "the first one" is told by it.
+    One whose items are mostly about no place counts none: it is the steps of a way.
     """
-    found, above, heads, last = dict[str, tuple[int, str]](), "", list[str](), 0
+    lists, above, last = list[tuple[str, list[tuple[int, str]]]](), "", 0
     for line in strip_references(text).splitlines():
         item = _ITEM.match(line)
         if item and item[2] and len(item[1]) <= _OUTER:
-            if not heads or int(item[2]) <= last:
-                heads.append(above)
+            if not lists or int(item[2]) <= last:
+                lists.append((above, []))
             last = int(item[2])
-            if id := _about(places, line):
-                found.setdefault(id, (last, heads[-1]))
+            lists[-1][1].append((last, _about(places, line)))
         elif line.strip() and not line[0].isspace() and not item:
             above = line.strip("#*:： ")[:_LONGEST_HEADING]
-    return {id: (no, head if len(heads) > 1 else "") for id, (no, head) in found.items()}
+    lists = [(head, items) for head, items in lists if not _mostly([not id for _, id in items])]
+    found = dict[str, tuple[int, str]]()
+    for head, items in lists:
+        for number, id in items:
+            found.setdefault(id, (number, head if len(lists) > 1 else ""))
+    return {id: numbered for id, numbered in found.items() if id}
 
 
 def places_of(outing: Outing | None) -> list[str]:
