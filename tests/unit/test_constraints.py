@@ -497,6 +497,24 @@ def test_a_place_is_of_no_kind_that_was_searched(
     assert is_of_no_kind_searched(record(category=category, keywords=keywords)) is is_other
 
 
+@pytest.mark.parametrize(
+    ("words", "cost", "expected"),
+    [
+        ("билет до 20 евро", 0.0, "satisfied"),
+        ("a ticket up to €20", 0.0, "satisfied"),
+        ("билет до 20 евро", None, "unknown"),
+        ("at most 2 floors", 0.0, "unknown"),
+    ],
+)
+def test_what_is_free_meets_a_limit_in_any_money(
+    words: str, cost: float | None, expected: str
+) -> None:
+    """Of a free museum it was "not known: a ticket up to 20 euros"."""
+    (verdict,) = check(record(cost=cost), {"other": [words]}, "ru")
+    assert verdict["verdict"] == expected
+    assert ("бесплатно" in verdict["text"]) is (expected == "satisfied")
+
+
 def test_a_reader_is_told_what_rests_on_a_name_and_of_a_kind_only_that_it_is_another() -> None:
     demands = Constraints(kind="museum", suits=["children"], max_walk_m=800)
     (named,) = judged([record("儿童馆", category="展厅")], demands, "zh")

@@ -11,6 +11,7 @@ from typing import Any, cast, get_args
 
 from agent.core.strings import letters_of, parted_brackets, split_at, without_accents
 from agent.evidence.feasts import is_public_holiday, open_on_feast
+from agent.evidence.figures import figures
 from agent.evidence.geo import decimal_text, distance_text
 from agent.evidence.hours import DAY_MINUTES, EVERY_DAY, Hours, Opening, hours_of
 from agent.evidence.kinds import (
@@ -477,6 +478,7 @@ def _other(place: Place, words: str, language: Language) -> PlaceVerdict:
 
     "Near the metro" is met where a station was found, or searched around, close by; a car park is
     its own only at its very spot, or with its name. Of what lies further off it is told how far.
+    A limit in other money is met by what costs nothing.
     """
     kind = kind_searched(words)
     beside = [
@@ -501,6 +503,9 @@ def _other(place: Place, words: str, language: Language) -> PlaceVerdict:
                 value=value,
             ),
         )
+    if place["cost"] == 0 and any(figure.is_money for figure in figures(words)):
+        free = cost_words(place, language)
+        return _verdict("other", "satisfied", "cost", language, demand=words, value=free)
     own = kind_text(place, language)
     if _has_whole(words, f"{place['category'] or ''}|{own}"):
         value = _bearing(own, re.escape(words), language)
