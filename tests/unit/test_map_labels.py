@@ -2,13 +2,14 @@
 
 from itertools import pairwise
 from math import cos, sin
+from xml.etree import ElementTree
 
 import pytest
 from reportlab.graphics.shapes import Drawing, PolyLine, Rect
 
 from agent.export.pdf_map import map_drawing
 from agent.export.pdf_text import register_fonts
-from agent.export.svg_map import Box, Label, Pin, Pixel, place_labels
+from agent.export.svg_map import Box, Label, Pin, Pixel, draw_map, place_labels, text_width
 
 DAY = [
     Pin(116.4155, 39.9085, "中国妇女儿童博物馆", 1),
@@ -39,6 +40,21 @@ def test_the_line_over_the_stops_goes_through_no_name(pins: list[Pin]) -> None:
     assert len(names) == len(pins), "and none is cut"
     for name in names:
         assert not Box(*name.getBounds()).on(way), name.text
+
+
+@pytest.mark.parametrize("pins", [DAY, ENGLISH], ids=["zh", "en"])
+def test_no_name_of_a_page_s_map_is_cut_or_on_the_line(pins: list[Pin]) -> None:
+    """Its pins stand on their tips: the line over the stops runs below their heads."""
+    centre = Pin(116.4061, 39.9120, "王府井", 0)
+    svg = ElementTree.fromstring(draw_map(pins, "zh", centre, path=len(pins)))
+    [drawn] = (node.attrib["d"] for node in svg.iter() if node.get("class") == "path")
+    way = [(float(x), float(y)) for x, y in map(str.split, drawn[1:].split("L"))]
+    names = {node.text: node.attrib for node in svg.iter() if node.get("class") == "label"}
+    assert {pin.name for pin in pins} <= names.keys()
+    for name, at in names.items():
+        x, y, wide = float(at["x"]), float(at["y"]), text_width(name or "")
+        left = {"start": x, "end": x - wide, "middle": x - wide / 2}[at["text-anchor"]]
+        assert not Box(left, y - 11, left + wide, y + 2).on(way), name
 
 
 def only(name: str, boxes: list[Box], way: list[Pixel]) -> Label:

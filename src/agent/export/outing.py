@@ -127,7 +127,7 @@ def pocket_map(answer: FinishedAnswer) -> str:
         rows += row
     height = max(foot, top + _QR + _ROW)
     notes = _notes(answer)
-    whole = height + 4 + len(notes) * _NOTE_LINE + _MARGIN / 2
+    whole = height + _NOTE_LINE + len(notes) * _NOTE_LINE + _MARGIN / 2
     title = escape(day_title(outing, language))
     drawing = draw_map(stop_pins(answer), language, path=len(outing["stops"]))
     return (
@@ -139,7 +139,7 @@ def pocket_map(answer: FinishedAnswer) -> str:
         + drawing.replace("<svg ", f'<svg y="{_TITLE}" width="{WIDTH}" height="{HEIGHT}" ', 1)
         + rows
         + _code(outing["url"], top, phone_caption(outing, language))
-        + "".join(_note(note, height + 4 + at * _NOTE_LINE) for at, note in enumerate(notes))
+        + "".join(_note(note, height + (at + 1) * _NOTE_LINE) for at, note in enumerate(notes))
         + "</svg>\n"
     )
 

@@ -21,7 +21,7 @@ Pixel = tuple[float, float]
 
 _WIDE, _NARROW, _LINE = 13.0, 7.2, 14.0
 _LONGEST = 180.0
-_ASLANT = (-31, 1)
+_ASLANT = (-31, 1, 14)
 """From a pin's tip to the line of a name that stands beside it, above or below its middle."""
 _WORD = re.compile(r"[!-~\u00a1-\u024f]+[，。；：、！？）”]* ?|.[，。；：、！？）”]*")
 """A Latin word, or another sign, with the marks that may not begin a line."""
