@@ -234,6 +234,25 @@ def test_cards_beside_a_planned_day_stand_in_its_order(
     assert visit().tab().evaluate(_PLANNED, outing) == shown
 
 
+_STEPS = """async (numbers) => {
+  const main = document.querySelector('script[type="module"][src*="/js/main"]').src;
+  const { PlacesView } = await import(new URL("./map/places.js", main));
+  const body = document.createElement("div");
+  body.innerHTML = "<ol><li>先买票</li><li>甲馆</li><li>乙园</li></ol>";
+  const view = new PlacesView({ photos: false }, body, { onSelect() {} });
+  view.update({ answer: { sources: [], places: ["甲馆", "乙园"].map((name, at) => ({ id: name, name,
+    number: numbers[at], mentioned: true, source: name, wgs84: { lng: 116.4, lat: 39.9 } })) } });
+  return body.querySelectorAll(".place").length;
+}"""
+
+
+@pytest.mark.parametrize(("numbers", "cards"), [([2, 3], 2), ([1, 2], 0)])
+def test_steps_whose_numbers_are_not_the_pins_are_no_cards(
+    visit: Visits, numbers: list[int], cards: int
+) -> None:
+    assert visit().tab().evaluate(_STEPS, numbers) == cards
+
+
 def test_there_is_no_map_where_there_is_nothing_to_draw(visit: Visits) -> None:
     page = visit().tab()
     ends(ask(page, "北京周六天气怎么样？"))

@@ -91,10 +91,10 @@ def test_a_place_is_told_once() -> None:
 
 
 def test_a_numbered_list_of_places_has_the_numbers_of_their_pins() -> None:
-    text = "1. **书店**：老字号\n2. **和平菓局**：街景\n3. 回家"
+    text = "1. **和平菓局**：街景\n2. **书店**：老字号\n3. 回家"
     lines = answer_markdown(answer(answer=text, places=PLACES)).splitlines()
-    assert lines[0].startswith("-  **2. [书店][link-1]** · ")
-    assert lines[1:4:2] == ["   老字号", "   街景"]
+    assert lines[0].startswith("-  **1. [和平菓局][link-1]** · ")
+    assert lines[1:4:2] == ["   街景", "   老字号"]
     assert lines[4] == "3. 回家"
 
 

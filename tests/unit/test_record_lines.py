@@ -515,6 +515,14 @@ def test_places_have_numbers_of_their_own_or_those_of_the_answers_one_list(
     assert [each["number"] for each in with_pin_numbers(places, written)] == numbers
 
 
+async def test_a_list_s_places_are_counted_from_one_though_the_text_names_another_before() -> None:
+    """The cards began at 2: pin 1 was of the lake in the first sentence."""
+    places = [Place(**{**place(name=name), "id": name}) for name in ("甲公园", "乙公园", "丙公园")]
+    text = "离丙公园不远。\n\n- 乙公园：安静\n- 甲公园：大"
+    shown = await places_as_shown(places, [], text, "zh", first=())
+    assert {p["name"]: p["number"] for p in shown} == {"乙公园": 1, "甲公园": 2, "丙公园": 3}
+
+
 async def test_a_stop_has_its_number_in_the_plan_whatever_else_is_shown_or_written() -> None:
     places = [Place(**{**place(name=name), "id": name}) for name in ("甲公园", "乙公园", "丙公园")]
     text = "1. 丙公园\n2. 甲公园\n3. 乙公园"

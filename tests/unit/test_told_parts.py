@@ -128,3 +128,21 @@ def test_a_message_tells_what_of_a_bullet_its_card_says() -> None:
     for at, said in reversed(shown["told"]):
         bullet = bullet[:at] + bullet[at + len(said) :]
     assert bullet == "门口可停车。"
+
+
+@pytest.mark.parametrize(
+    ("text", "cards"),
+    [
+        ("1. 先买票\n2. 儿童乐园\n3. 书店", ["儿童乐园", "书店"]),
+        ("1. 先买票\n2. 书店\n3. 儿童乐园", []),
+        ("1. 书店\n2. 儿童乐园", ["书店", "儿童乐园"]),
+        ("- 先买票\n- 书店\n- 儿童乐园", ["书店", "儿童乐园"]),
+    ],
+    ids=["as the pins", "a second count", "all places", "no numbers"],
+)
+def test_steps_whose_numbers_are_not_the_pins_are_no_cards(text: str, cards: list[str]) -> None:
+    numbers = {"儿童乐园": 2, "书店": 3}
+    places = [Place(**{**export_samples.place(number, name), "number": number})
+              for name, number in numbers.items()]  # fmt: skip
+    shown = told_in_bullets(export_samples.answer(answer=text, places=places))
+    assert {place["name"] for place in shown if "told" in place} == {*cards}

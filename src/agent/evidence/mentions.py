@@ -199,6 +199,11 @@ def list_numbers(places: Sequence[Place], text: str) -> dict[str, tuple[int, str
     return {id: numbered for id, numbered in found.items() if id}
 
 
+def listed_first(places: Sequence[Place], text: str) -> list[str]:
+    """Return the ids of the places that a text's items and rows are about, in their order."""
+    return list(dict.fromkeys(ids[0] for list_ in _lists(places, text)[1] for ids in list_))
+
+
 def places_of(outing: Outing | None) -> list[str]:
     """Return the ids of the places that a planned day goes to, in its order."""
     return [stop["place"] for stop in outing["stops"] if "place" in stop] if outing else []

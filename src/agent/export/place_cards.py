@@ -272,11 +272,12 @@ class PlaceCards:
     def mark(self, tokens: list[Token]) -> list[Token]:
         """Return an answer's tokens with a token `CARD` first in each bullet that is a place."""
         out: list[Token] = []
+        steps = set[int]() if self._is_planned else self._steps(tokens)
         for index, token in enumerate(tokens):
             out.append(token)
-            if token.type != "list_item_open":
+            if token.type != "list_item_open" or index in steps:
                 continue
-            inline = next((other for other in tokens[index : index + 3] if other.children), None)
+            inline = _inline_of(tokens, index)
             if inline and (told := self._place_of(inline.children or [])):
                 cited, place = told
                 token.attrJoin("class", "card")
@@ -285,6 +286,29 @@ class PlaceCards:
                 card = card_of(place, self._language, cited, self._photo_hosts)
                 out.append(Token(CARD, "", 0, meta={CARD: card}))
         return out
+
+    def _steps(self, tokens: Sequence[Token]) -> set[int]:
+        """Return where the items of lists begin whose numbers contradict those of pins.
+
+        Where some of a numbered list's items are places and others are steps, a card with another
+        number than its step's would be a second count.
+        """
+        lists, steps = list[list[tuple[int, bool, bool]]](), set[int]()
+        for index, token in enumerate(tokens):
+            if token.type.endswith("_list_open"):
+                lists.append([])
+            elif token.type == "list_item_open":
+                inline = _inline_of(tokens, index)
+                told = self._place_of(inline.children or []) if inline else None
+                is_same = told is not None and str(told[1].get("number")) == token.info
+                lists[-1].append((index, told is not None, is_same))
+            elif token.type.endswith("_list_close"):
+                items = lists.pop()
+                cards = [is_same for _, is_card, is_same in items if is_card]
+                is_mixed = 0 < len(cards) < len(items) and not all(cards)
+                if is_mixed and token.type == "ordered_list_close":
+                    steps |= {index for index, _, _ in items}
+        return steps
 
     def in_order(
         self, rows: list[T], marked: Sequence[Token], part: Callable[[int, int], slice]
@@ -358,6 +382,11 @@ class PlaceCards:
         cites = {child.content for child in kept if child.content.isdigit()}
         words = "".join(child.content for child in kept if child.content not in cites)
         return kept if _says(words) or cites - {str(cited)} else []
+
+
+def _inline_of(tokens: Sequence[Token], item: int) -> Token | None:
+    """Return the text that an item begins with."""
+    return next((other for other in tokens[item : item + 3] if other.children), None)
 
 
 def _without_empty_links(tokens: Sequence[Token]) -> list[Token]:

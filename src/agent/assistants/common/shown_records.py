@@ -24,6 +24,7 @@ from agent.evidence.mentions import (
     fails_a_demand,
     in_list_order,
     list_numbers,
+    listed_first,
     mentioned,
     source_ids,
     stop_numbers,
@@ -101,7 +102,8 @@ async def places_as_shown(
     cited = {source["id"] for source in used}
     ways = [route for route in routes if route["source"] in cited]
     marked = _with_mentions(places, used, text, first, on_way=chosen_places(places, ways))
-    in_order = with_pin_numbers(marked, written)
+    listed = [] if first else listed_first(places, text)
+    in_order = with_pin_numbers(marked, written, listed)
     if not in_order or language == "zh":
         return in_order
     if language == "zh-Hant":
@@ -434,15 +436,20 @@ def _is_unasked(place: Place) -> bool:
 
 
 def with_pin_numbers(
-    places: Sequence[Place], written: Mapping[str, tuple[int, str]]
+    places: Sequence[Place], written: Mapping[str, tuple[int, str]], listed: Sequence[str] = ()
 ) -> list[Place]:
     """Return the places with the numbers of their pins, cards and rows, from 1.
 
-    An answer's own numbers, as `list_numbers` tells them, hold where one list has them.
+    An answer's own numbers, as `list_numbers` tells them, hold where one list has them. Of those
+    without one the `listed` come first: a list whose cards begin at 2 has lost its first one.
     """
     own = {id: number for id, (number, heading) in written.items() if not heading}
     further = itertools.count(max(own.values(), default=0) + 1)
-    return [Place(**{**p, "number": own.get(p["id"]) or next(further)}) for p in places]
+    ids = [place["id"] for place in places]
+    for id in [*(each for each in listed if each in ids), *ids]:
+        if id not in own:
+            own[id] = next(further)
+    return [Place(**{**place, "number": own[place["id"]]}) for place in places]
 
 
 def distinct_places(places: Sequence[Place]) -> list[Place]:

@@ -134,6 +134,7 @@ export class PlacesView {
       });
       if (place) found.set(place, node);
     }
+    if (!outing) dropSteps(found);
     return found;
   }
 
@@ -174,6 +175,19 @@ function recordOf(place, sources) {
  */
 function isNamedAlone({ textContent: words }, [place, ...others], head) {
   return !others.length && !/[\p{L}\d]/u.test(words[nameIn(words, place, head)?.[1] ?? 0] ?? "");
+}
+
+/**
+ * Takes the bullets away that are steps of a numbered list, some of which are places whose pins have other
+ * numbers: these would be a second count.
+ * @param {Map<Place, HTMLElement>} found
+ */
+function dropSteps(found) {
+  for (const [list, own] of Map.groupBy(found, ([, node]) => node.parentElement)) {
+    const items = [...list?.children ?? []], first = list instanceof HTMLOListElement ? list.start : NaN;
+    const isSame = own.every(([{ number }, node]) => number === first + items.indexOf(node));
+    if (own.length < items.length && first && !isSame) own.forEach(([place]) => found.delete(place));
+  }
 }
 
 /**
