@@ -63,6 +63,21 @@ def test_a_total_of_what_was_changed_is_added_up_again_and_told_so_everywhere() 
     assert opened(again, totals) == []
 
 
+def test_a_total_that_is_a_small_number_changes_no_other_number_of_the_text() -> None:
+    text = """It is -5 to 0 °C [9](https://a.example/town-0), in all [=], 0 stairs.
+
+| What | Cost |
+|---|---|
+| Tram | 0 |
+| Total | [=] [1] |
+"""
+    changes, totals = filled(text, ENGLISH_NUMBERS)
+    revised = changed(text, changes).replace("| Tram | 0 |", "| Tram | 26.40 [1] |")
+    again = fill(changed(revised, opened(revised, totals)))
+    told = text.replace("| Tram | 0 |", "| Tram | 26.40 [1] |").replace("[=]", "26.40")
+    assert again == told
+
+
 @pytest.mark.parametrize("text", ["No sum.", "| a | b |\n|---|---|\n| 1 | 2 |\n"])
 def test_a_text_without_the_sign_stays_as_it_is(text: str) -> None:
     assert fill(text) == text

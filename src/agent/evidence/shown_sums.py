@@ -81,11 +81,6 @@ def right_results(text: str) -> list[Figure]:
     return [one.told for one in shown_sums(text) if one.is_right]
 
 
-def as_it_stands(figure: str) -> re.Pattern[str]:
-    """Return the pattern of a figure that is no part of a longer one."""
-    return re.compile(rf"(?<![\d.,]){re.escape(figure)}(?!\d)")
-
-
 _FACTORS = tuple(map(Decimal, (1, 60, 100, 3600, 10**3, 10**4, 10**6, 10**8, 10**9)))
 _EXACT, _A_FEW = Decimal("0.0125"), 2
 

@@ -5,19 +5,21 @@ changes.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise
 
+from agent.evidence.citations import MARKER
 from agent.evidence.figures import Figure, figures
 from agent.evidence.number_forms import NumberForm
-from agent.evidence.shown_sums import as_it_stands, shown_sums
+from agent.evidence.references import CITATION
+from agent.evidence.shown_sums import shown_sums
 from agent.evidence.tables import CellRow, Change, tables_in
 from agent.evidence.units import MONEY
 
 TOTAL = "[=]"
 """Stands for the sum of what is above it in its column; elsewhere for that of the last column."""
-_DASHES, _TWO = "-–—~～", 2
+_DASHES, _TWO, _BEFORE = "-–—~～", 2, 24
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,8 @@ class Total:
     label: str
     head: str
     told: str
+    retold: Sequence[tuple[str, str]] = ()
+    """Where sentences tell it: what stands before it there, and its words."""
 
 
 def filled(text: str, form: NumberForm) -> tuple[list[Change], list[Total]]:
@@ -46,19 +50,22 @@ def filled(text: str, form: NumberForm) -> tuple[list[Change], list[Total]]:
                 changes.append(_without_twice(text, begin, told or "–"))
                 if told:
                     totals.append(Total(rows[at][0].text, rows[0][column].text, told))
-    done, last = {start for start, _, _ in changes}, totals[-1].told if totals else ""
+    in_tables, retold = {start for start, _, _ in changes}, list[tuple[str, str]]()
     at = text.find(TOTAL)
     while at >= 0:
-        if not any(start <= at < end for start, end, _ in changes) and at not in done:
-            changes.append(_without_twice(text, at, last))
+        if at not in in_tables:
+            changes.append(_without_twice(text, at, totals[-1].told if totals else ""))
+            retold.append((text[max(0, at - _BEFORE) : at].rpartition(TOTAL)[2], changes[-1][2]))
         at = text.find(TOTAL, at + 1)
+    if totals:
+        totals[-1] = replace(totals[-1], retold=retold)
     return sorted(changes), totals
 
 
 def opened(text: str, totals: Iterable[Total]) -> list[Change]:
     """Return what makes signs of the totals again that a revised text no longer adds up to.
 
-    And of their values wherever the text tells them.
+    And of their values where sentences told them by the sign, and still do in the same words.
     """
     changes = dict[int, Change]()
     for total in totals:
@@ -69,13 +76,15 @@ def opened(text: str, totals: Iterable[Total]) -> list[Change]:
             if not (column and at) or column >= len(rows[at]):
                 continue
             cell, sums = rows[at][column], _amounts(rows[1:at], column)
-            told = figures(cell.text)
+            told = figures(_uncited(cell.text))
             if not (told and sums) or TOTAL in cell.text or _adds_up(told, sums):
                 continue
             begin, end = cell.start + told[0].start, cell.start + told[-1].end
             changes[begin] = (begin, end, TOTAL)
-            for match in as_it_stands(total.told).finditer(text):
-                changes.setdefault(match.start(), (*match.span(), TOTAL))
+            for before, words in total.retold:
+                at = text.find(before + words) + len(before) if before.strip() else -1
+                if at >= len(before) and not text[at + len(words) :][:1].isdigit():
+                    changes.setdefault(at, (at, at + len(words), TOTAL))
     return sorted(changes.values())
 
 
@@ -88,10 +97,23 @@ def _summed(rows: Sequence[CellRow], column: int) -> Iterator[tuple[int, list["_
 
 
 def _amounts(rows: Iterable[CellRow], column: int) -> list["_Amount"]:
-    """Return the amounts of a column; none where they are not all in one unit."""
-    cells = (row[column].text for row in rows if len(row) > column)
-    found = [amount for cell in cells if TOTAL not in cell and (amount := _amount(cell))]
+    """Return the amounts of a column; none where one of them cannot be read.
+
+    Nor where they are not all in one unit.
+    """
+    cells = (_uncited(row[column].text).strip("* ") for row in rows if len(row) > column)
+    read = [(cell, _amount(cell)) for cell in cells if TOTAL not in cell]
+    if any(amount is None and cell[:1].isdigit() for cell, amount in read):
+        return []
+    found = [amount for _, amount in read if amount]
     return found if len({amount.kind for amount in found} - {("", Decimal(1))}) < _TWO else []
+
+
+def _uncited(cell: str) -> str:
+    """Return a cell with blanks for its citations."""
+    for pattern in (CITATION, MARKER):
+        cell = pattern.sub(lambda match: " " * len(match[0]), cell)
+    return cell
 
 
 @dataclass(frozen=True)
@@ -107,10 +129,15 @@ class _Amount:
 
 
 def _amount(cell: str) -> _Amount | None:
-    """Return what a cell comes to: its result, its product, its range, its one number."""
+    """Return what a cell comes to: its result, its product, its range, its one number.
+
+    A number in no unit behind words is none: free under 18.
+    """
     text = cell.rpartition("=")[2].replace("*", "")
     read = figures(text)
-    sums = [each for each in read if each.is_money and not each.per] or read[: len(read) == 1]
+    sums = [each for each in read if each.is_money and not each.per]
+    if not sums and not any(map(str.isalpha, text[: read[0].start if read else 0])):
+        sums = read[: len(read) == 1 or " × " in text]
     if not sums or sums[0].kind is None or sums[0].date or sums[0].clock is not None:
         return None
     low = high = sums[0]
