@@ -13,13 +13,13 @@ from pydantic import TypeAdapter, ValidationError
 from agent.core.processor import breathe
 from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens, json_bytes
 from agent.evidence.citations import MARKER
-from agent.evidence.claims.passages import with_heads
 from agent.evidence.figures import figures
 from agent.evidence.language import without_marks, without_said
 from agent.evidence.mentions import in_list_order, list_numbers, places_of, source_ids, stop_numbers
 from agent.evidence.names import name_text
 from agent.evidence.numbering import carry_over, source_key
 from agent.evidence.outing.text import day_lines
+from agent.evidence.pieces import with_heads
 from agent.evidence.queries import clean_text
 from agent.evidence.records import place_facts
 from agent.evidence.references import site_of, untitled

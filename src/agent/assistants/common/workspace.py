@@ -12,8 +12,9 @@ from itertools import zip_longest
 from urllib.parse import urlsplit
 
 from agent.core.processor import compute, lazy_property
-from agent.evidence.claims.passages import Passage, packed
+from agent.evidence.claims.passages import Passage
 from agent.evidence.markdown import canonical
+from agent.evidence.pieces import packed
 from agent.evidence.types import Place, Source, SourceKind
 from agent.knowledge.ranking import Bm25, best_first
 from agent.knowledge.terms import terms

@@ -1,31 +1,27 @@
-"""Cut what an answer rests on into passages, and find those that may decide a statement."""
+"""Find the passages of what an answer rests on that may decide a statement."""
 
 import math
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
 from heapq import nlargest
-from itertools import chain, groupby
+from itertools import chain
 from operator import itemgetter
 
 from agent.core.processor import breathe, lazy_property
-from agent.core.strings import estimated_tokens, is_table_rule
+from agent.core.strings import estimated_tokens
 from agent.evidence.citations import MARKER
 from agent.evidence.claims.statements import Statement
 from agent.evidence.figures import Figure, distinct, figures, same
 from agent.evidence.formulas import forms_of, is_plain, values_of
-from agent.evidence.language import sentence_spans, without_marks, words
+from agent.evidence.language import words
+from agent.evidence.pieces import packed, untold_in
 from agent.evidence.types import Place
 
-_LONG, _HAN_WEIGHT, _WEIGHT, _LIGHT = 300, 3, 300, 100
-"""Characters of a piece; what a Han character weighs against a letter; letters of a passage, at
-most and, where more follows, at least."""
-_MOST_READ = 400_000
-"""Characters of one source."""
 KNOWN = "known"
 """The source of what needs none: the question, the user's words, what was already told."""
 _MANY, _NEARLY_ALL = 20, 0.6
@@ -38,36 +34,6 @@ statement cites: shared words do not tell which passage decides, of another lang
 _SMALL_OWN = 1500
 """Tokens of own documents that are shown whole to whoever judges: each bears on the others."""
 _MOST_OF_A_SPAN, _MOST_WORDS, _MOST_HELD, _NEXT_DAYS = 0.6, 12, 20, 9
-
-
-def with_heads(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the lines of a text, a long one in runs of sentences, and the head of each row."""
-    head, lines = "", [line for line in text.split("\n") if line]
-    for line, following in zip(lines, [*lines, ""][1:], strict=True):
-        row = line.lstrip().startswith("|")
-        if row and is_table_rule(line):
-            continue
-        head = head if row else ""
-        for piece in _pieces(line):
-            yield piece, head
-        if row and is_table_rule(following):
-            head = line.strip()
-
-
-def _pieces(line: str) -> Iterator[str]:
-    if len(line) <= _LONG:
-        if line.strip():
-            yield line.strip()
-        return
-    pending = ""
-    for start, end in sentence_spans(line):
-        sentence = line[start:end]
-        if pending and len(pending) + len(sentence) > _LONG:
-            yield pending.strip()
-            pending = ""
-        pending += f"{sentence} " if sentence[-1:].isascii() else sentence
-    if pending.strip():
-        yield pending.strip()
 
 
 @dataclass(frozen=True)
@@ -186,7 +152,7 @@ class Evidence:
                 # What else is known of a place, its ways to others above all, stands apart.
                 pieces = [*record.texts[:1], *packed(record.texts[1:])]
             elif record.page:
-                pieces = [*packed(_untold(text, told[number]) for text in record.texts)]
+                pieces = [*packed(untold_in(text, told[number]) for text in record.texts)]
             else:
                 pieces = [*packed(record.texts)]
             for piece in filter(str.strip, pieces):
@@ -369,43 +335,3 @@ class Evidence:
             return brings[place] * self._shares[place] * (_OF_CITED if is_cited else 1), -place
 
         return nlargest(_MOST_RANKED, brings.keys() - {*picked}, key=worth)
-
-
-def _untold(text: str, told: set[str]) -> str:
-    """Return the sentences of a text that were not told yet, and take them for told.
-
-    Two searches find one page, and a plan has its sums in two places. The rows of a table are one.
-    """
-    kept = list[str]()
-    for is_rows, lines in groupby(text[:_MOST_READ].split("\n"), key=_is_row):
-        breathe()
-        every = [*lines]
-        for line in ["\n".join(every)] if is_rows else every:
-            parts = [line] if is_rows else [line[begin:end] for begin, end in sentence_spans(line)]
-            kept.append(" ".join(part for part in parts if without_marks(part) not in told))
-            told.update(map(without_marks, parts))
-    return "\n".join(kept)
-
-
-def _is_row(line: str) -> bool:
-    return line.lstrip().startswith("|")
-
-
-def packed(texts: Iterable[str]) -> Iterator[str]:
-    """Yield passages of whole lines and sentences up to a weight; rows come with their head."""
-    for text in texts:
-        pending, weight, head = list[str](), 0, ""
-        for piece, its_head in with_heads(text[:_MOST_READ]):
-            breathe()
-            size = len(piece) + (_HAN_WEIGHT - 1) * sum(char >= "\u3000" for char in piece)
-            is_full = weight + size > _WEIGHT or its_head != head
-            # A title alone says nothing of what stands under it.
-            if pending and is_full and weight >= _LIGHT:
-                yield "\n".join(pending)
-                pending, weight = [], 0
-            if its_head and (not pending or its_head != head):
-                pending, weight = [*pending, its_head], weight + len(its_head)
-            pending.append(piece)
-            weight, head = weight + size, its_head
-        if pending:
-            yield "\n".join(pending)

@@ -1,0 +1,84 @@
+"""Cut a text into pieces that can be read alone: lines, runs of sentences, rows with their head."""
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from agent.core.processor import breathe
+from agent.core.strings import is_table_rule
+from agent.evidence.language import sentence_spans, without_marks
+
+_LONG, _HAN_WEIGHT, _WEIGHT, _LIGHT = 300, 3, 300, 100
+"""Characters of a piece; what a Han character weighs against a letter; letters of a passage, at
+most and, where more follows, at least."""
+MOST_READ = 400_000
+"""Characters of one source."""
+
+
+def with_heads(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the lines of a text, a long one in runs of sentences, and the head of each row."""
+    head, lines = "", [line for line in text.split("\n") if line]
+    for line, following in zip(lines, [*lines, ""][1:], strict=True):
+        row = line.lstrip().startswith("|")
+        if row and is_table_rule(line):
+            continue
+        head = head if row else ""
+        for piece in _pieces(line):
+            yield piece, head
+        if row and is_table_rule(following):
+            head = line.strip()
+
+
+def _pieces(line: str) -> Iterator[str]:
+    if len(line) <= _LONG:
+        if line.strip():
+            yield line.strip()
+        return
+    pending = ""
+    for start, end in sentence_spans(line):
+        sentence = line[start:end]
+        if pending and len(pending) + len(sentence) > _LONG:
+            yield pending.strip()
+            pending = ""
+        pending += f"{sentence} " if sentence[-1:].isascii() else sentence
+    if pending.strip():
+        yield pending.strip()
+
+
+def untold_in(text: str, told: set[str]) -> str:
+    """Return the sentences of a text that were not told yet, and take them for told.
+
+    Two searches find one page, and a plan has its sums in two places. The rows of a table are one.
+    """
+    kept = list[str]()
+    for is_rows, lines in groupby(text[:MOST_READ].split("\n"), key=_is_row):
+        breathe()
+        every = [*lines]
+        for line in ["\n".join(every)] if is_rows else every:
+            parts = [line] if is_rows else [line[begin:end] for begin, end in sentence_spans(line)]
+            kept.append(" ".join(part for part in parts if without_marks(part) not in told))
+            told.update(map(without_marks, parts))
+    return "\n".join(kept)
+
+
+def _is_row(line: str) -> bool:
+    return line.lstrip().startswith("|")
+
+
+def packed(texts: Iterable[str]) -> Iterator[str]:
+    """Yield passages of whole lines and sentences up to a weight; rows come with their head."""
+    for text in texts:
+        pending, weight, head = list[str](), 0, ""
+        for piece, its_head in with_heads(text[:MOST_READ]):
+            breathe()
+            size = len(piece) + (_HAN_WEIGHT - 1) * sum(char >= "\u3000" for char in piece)
+            is_full = weight + size > _WEIGHT or its_head != head
+            # A title alone says nothing of what stands under it.
+            if pending and is_full and weight >= _LIGHT:
+                yield "\n".join(pending)
+                pending, weight = [], 0
+            if its_head and (not pending or its_head != head):
+                pending, weight = [*pending, its_head], weight + len(its_head)
+            pending.append(piece)
+            weight, head = weight + size, its_head
+        if pending:
+            yield "\n".join(pending)
