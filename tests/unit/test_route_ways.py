@@ -113,6 +113,10 @@ def test_of_ways_that_an_answer_compares_all_are_listed_or_none() -> None:
     (both,) = record_sections([told, other], [], "en", cited=cited, text=text)
     assert all(f"[^{name}]" in both for name in cited)
     assert record_sections([told], [], "en", cited=cited, text=text) == []
+    # A table that tells them all cites its source once.
+    table = f"{text} 99 km."
+    assert record_sections([told, other], [], "en", cited=cited[:1], text=table) == []
+    assert record_sections([told, other], [], "en", cited=(), text=table)
 
 
 @pytest.mark.parametrize(("mode", "rows"), [("walking", 1), ("transit", 3)])

@@ -132,7 +132,11 @@ def grouped_lines(places: Sequence[Place], language: Language, order: SortKey | 
     # What fits leads, however the places were ranked by what nobody could know of any.
     for name in filter(groups.__contains__, _LISTED):
         lines.append(say(f"constraints.groups.{name}", language, count=len(groups[name])))
-        lines.append(place_lines([bare[each["id"]] for each in groups[name]], language, places))
+        own = [bare[each["id"]] for each in groups[name]]
+        if name == "ordinarily":
+            # What the head says stands in no line.
+            own = [_without_ordinary(place) for place in own]
+        lines.append(place_lines(own, language, places))
     return "\n".join(lines)
 
 
@@ -172,6 +176,12 @@ def _is_partly(place: Place) -> bool:
 def _is_met(verdict: PlaceVerdict) -> bool:
     """Return whether a demand is met, on a holiday by ordinary hours."""
     return verdict["verdict"] == "satisfied" or "ordinarily" in verdict
+
+
+def _without_ordinary(place: Place) -> Place:
+    return _without_verdicts(
+        place, [each["text"] for each in place.get("verdicts", []) if "ordinarily" in each]
+    )
 
 
 def _without_verdicts(place: Place, texts: Sequence[str]) -> Place:

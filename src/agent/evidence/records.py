@@ -432,7 +432,9 @@ def record_sections(
     sections, stated = [], figures(text) if cited else []
     told = [r for r in routes if not is_report or r["source"] in cited]
     once = without_legs({r["id"]: r for r in told})
-    if not all(r["source"] in cited and _tells(text, stated, r) for r in once.values()):
+    # One citation may bear a table of them.
+    is_cited = any(route["source"] in cited for route in once.values())
+    if not all(is_cited and _tells(text, stated, route) for route in once.values()):
         lines = [
             f"- {route_text(r, language, steps=has_steps(r, language))} [^{r['source']}]"
             for r in once.values()
