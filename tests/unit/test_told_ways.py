@@ -10,7 +10,7 @@ from agent.assistants.common.look_up import Looked
 from agent.evidence.citations import Citer
 from agent.evidence.claims.revision import Revised
 from agent.evidence.number_forms import ENGLISH_NUMBERS
-from agent.evidence.types import Place, Route, Source
+from agent.evidence.types import Leg, Place, Route, Source
 from tests.support.page_sources import source
 
 SPOTS = {"Hotel": 0.0, "Museum": 0.01, "Market": 0.02, "Church": 0.03}
@@ -113,6 +113,16 @@ async def test_a_ride_that_the_map_does_not_know_is_told_as_a_walk() -> None:
     assert measured.asked[-2:] == ["Museum | Market | transit | Helsinki",
                                    "Museum | Market | walking | Helsinki"]  # fmt: skip
     assert "503 m" in text.splitlines()[4]
+
+
+async def test_a_walk_that_was_measured_among_all_places_is_not_asked_for_again() -> None:
+    measured = Map()
+    exact = filling(measured)
+    leg = Leg(mode="walking", distance_m=777, duration_s=600, estimated=False)
+    exact.walks = {(place("Museum")["source"], place("Hotel")["source"]): leg}
+    text = (await exact.filled(Revised(DAY))).text
+    assert "777 m, 10 min |" in text
+    assert measured.asked == ["Museum | Market | transit | Helsinki"]
 
 
 async def test_a_text_that_is_streamed_has_its_ways_too() -> None:

@@ -6,6 +6,7 @@ has put another place there.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from agent.evidence.geo import distance_m
 from agent.evidence.markdown import link_url
@@ -95,12 +96,14 @@ def way_between(cell: WayCell, routes: Iterable[Route]) -> Route | None:
     return None
 
 
-def way_words(route: Route, language: Language) -> str:
+def way_words(way: Route | Leg, language: Language) -> str:
     """Return a way as a cell tells it: how one goes, how far and how long."""
-    lines = [step["line"] for step in route["steps"] if "line" in step]
+    if "estimated" in way:
+        return leg_text(cast(Leg, way), language)
+    lines = [step["line"] for step in way["steps"] if "line" in step]
     leg = Leg(
-        mode=route["mode"], distance_m=route["distance_m"] or 0,
-        duration_s=route["duration_s"] or 0, estimated=False, lines=lines,
+        mode=way["mode"], distance_m=way["distance_m"] or 0,
+        duration_s=way["duration_s"] or 0, estimated=False, lines=lines,
     )  # fmt: skip
     return leg_text(leg, language)
 

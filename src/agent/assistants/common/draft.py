@@ -139,7 +139,7 @@ class Draft:
         self.own: list[str] = []
         """What code says in the text: nobody judges it."""
         self.claims: ClaimCheck | None = None
-        self.is_watched = False
+        self.degraded = self.is_watched = False
         """Whether the check has had the whole text already."""
         self.revision: dict[str, int] = {}
         """What a revision of the text changed, as counts; empty where there was none."""
@@ -155,7 +155,6 @@ class Draft:
         self.gaps: list[Gap] = [*state.get("gaps", []), *short, *model_gaps(self.turn)]
         if configuration.answer_now:
             self.gaps = with_early_stop(self.gaps, self.language)
-        self.degraded = False
         self.failure = ""
         """Why the model wrote nothing, or not to its end."""
         self.quoted = ""

@@ -5,9 +5,8 @@ anew.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import compress
 
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.look_up import MAP_WAY, LookUp
@@ -27,8 +26,10 @@ from agent.evidence.told_ways import (
     way_words,
 )
 from agent.evidence.totals import TOTAL, Total, filled, opened
-from agent.evidence.types import Route
+from agent.evidence.types import Leg, Route
 
+Walks = Mapping[tuple[str, str], Leg]
+"""The ways on foot that the map measured among all places, by the sources of both ends."""
 _MOST_MEASURED = 12
 """Ways that are asked of the map besides those that were measured before the text."""
 
@@ -39,6 +40,7 @@ class FilledIn:
 
     draft: Draft
     look: LookUp | None
+    walks: Walks = field(default_factory=dict)
     _totals: list[Total] = field(default_factory=list)
     _ways: list[ToldWay] = field(default_factory=list)
     _asked: int = 0
@@ -79,24 +81,28 @@ class FilledIn:
     async def _way_changes(self, text: str) -> list[Change]:
         places = self.draft.known_places
         cells = await compute(lambda: way_cells(text, places), otherwise=list[WayCell])
+        await self._measure(cells)
+        on_foot = [replace(cell, mode="walking") for cell in cells]
+        # The map may know no ride.
+        pairs = [*zip(cells, on_foot, strict=True)]
+        await self._measure(walk for cell, walk in pairs if not self._way(cell))
         changes = list[Change]()
-        for cell, route in zip(cells, await self._measured(cells), strict=True):
-            words = self._words(text, cell, route)
-            if route:
+        for cell, walk in pairs:
+            way = self._way(cell) or self._way(walk)
+            words = self._words(text, cell, way) if way else "–"
+            if way:
                 self._ways.append(ToldWay(words, text[cell.start : cell.end], cell.ids))
             changes.append((cell.start, cell.end, words))
         return changes
 
-    async def _measured(self, cells: Sequence[WayCell]) -> list[Route | None]:
-        """Return the ways that were measured, or are now: on foot where the map knows no ride."""
-        await self._measure(cells)
-        on_foot = [replace(cell, mode="walking") for cell in cells]
-        lacking = (not way_between(cell, self._routes) for cell in cells)
-        await self._measure([*compress(on_foot, lacking)])
-        return [
-            way_between(cell, self._routes) or way_between(walk, self._routes)
-            for cell, walk in zip(cells, on_foot, strict=True)
-        ]
+    def _way(self, cell: WayCell) -> Route | Leg | None:
+        """Return a way as it was measured: by a call of the map, else on foot among all places."""
+        if route := way_between(cell, self.draft.state.get("routes", [])):
+            return route
+        if cell.mode != "walking" or not cell.ends:
+            return None
+        begin, end = (place["source"] for place in cell.ends)
+        return self.walks.get((begin, end)) or self.walks.get((end, begin))
 
     async def _measure(self, cells: Iterable[WayCell]) -> None:
         """Have the map measure those of these ways that nobody has measured."""
@@ -104,7 +110,7 @@ class FilledIn:
             return
         asked = dict[str, None]()
         for cell in cells:
-            if cell.ends and not way_between(cell, self._routes):
+            if cell.ends and not self._way(cell):
                 begin, end = cell.ends
                 names = (begin["name"], end["name"], cell.mode, end["city"] or "")
                 asked[" | ".join(names)] = None
@@ -115,16 +121,14 @@ class FilledIn:
             if looked.sources:
                 self.draft.add(looked.sources, looked.texts)
 
-    @property
-    def _routes(self) -> Sequence[Route]:
-        return self.draft.state.get("routes", [])
+    def _words(self, text: str, cell: WayCell, way: Route | Leg) -> str:
+        """Return a way with its record's citation, unless the writer has cited one beside it.
 
-    def _words(self, text: str, cell: WayCell, route: Route | None) -> str:
-        """Return a way with its citation, unless the writer has cited one beside it."""
-        if route is None:
-            return "–"
-        words, source = way_words(route, self.draft.language), self.draft.sources[route["source"]]
-        if CITATION.match(text, cell.end):
+        A walk among all places is told of both in their records.
+        """
+        words = way_words(way, self.draft.language)
+        if "estimated" in way or CITATION.match(text, cell.end):
             return words
+        source = self.draft.sources[way["source"]]
         url, number = link_url(source["url"]), self.draft.citer.number(source)
         return f"{words} [{number}]({url})" if url else f"{words} [{number}]"

@@ -23,7 +23,7 @@ from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.days_told import days_told
 from agent.assistants.common.differences import untold
 from agent.assistants.common.draft import Draft
-from agent.assistants.common.filled_in import FilledIn
+from agent.assistants.common.filled_in import FilledIn, Walks
 from agent.assistants.common.look_up import LookUp
 from agent.core.errors import AgentError, ConfigurationError
 from agent.core.patterns import Linear
@@ -80,6 +80,7 @@ class WriterBrief:
     """Where own documents contradict each other."""
     plan: Sequence[str] = ()
     """Heads of the plan, and wishes."""
+    walks: Walks = field(default_factory=dict)
 
 
 async def write_in_rounds(
@@ -129,7 +130,7 @@ class _Rounds:
     @cached_property
     def exact(self) -> FilledIn:
         """Return what fills in the totals and ways of the text."""
-        return FilledIn(self.draft, self.look)
+        return FilledIn(self.draft, self.look, self.asked.walks)
 
     def shown(self, prompt: Sequence[BaseMessage]) -> dict[str, Source]:
         """Return the sources that a prompt shows."""

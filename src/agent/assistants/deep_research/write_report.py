@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Container, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from langchain_core.messages import BaseMessage
@@ -14,6 +14,7 @@ from agent.assistants.common.days_told import told_days
 from agent.assistants.common.differences import differences_among, untold_section
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.excerpts import excerpt_lines, sentences_by_id, sentences_of
+from agent.assistants.common.filled_in import Walks
 from agent.assistants.common.gaps import brought_by_map, gap_lines, run_gap
 from agent.assistants.common.inside_words import KeptInside, public_texts
 from agent.assistants.common.looks import Looks
@@ -58,7 +59,7 @@ from agent.evidence.citations import cited_ids, inert
 from agent.evidence.claims.passages import Passage
 from agent.evidence.claims.statements import LINKED, statements
 from agent.evidence.geo import distance_m
-from agent.evidence.types import Gap, Leg, Place
+from agent.evidence.types import Gap, Place
 from agent.prompts import Raw, element, fence, task_prompt
 from agent.search.hits import beginning, only_known, quotes_by_id
 from agent.state import answer_language, reader_language, replaced
@@ -70,6 +71,8 @@ ASSISTANT = "deep_research"
 _COUNTS = ("thoughts", "refused_calls", "invented_urls", "forced_archives", "unknown_notes",
            "pages_opened")  # fmt: skip
 _MEASURED, _NEAREST, _LEAST_MEASURED = 12, 3, 2
+_LOOKS_LATER = 6
+"""Calls of the map that are left to what the text will need."""
 _MAX_TITLE = 80
 _MATERIAL = 60_000
 """Tokens of passages that the writer is shown at most."""
@@ -127,7 +130,7 @@ async def write_report(
         maps=offers_maps(state, configuration) or brought_by_map(state),
         places=[*draft.places, *draft.previous["places"]],
     )  # fmt: skip
-    report = _Report(draft, state, list(between.values()), whole, differences, looks, read)
+    report = _Report(draft, state, list(between.values()), whole, differences, looks, read, walks)
     if not report.has_evidence:
         gaps = [gap for gap in draft.gaps if gap["provider"] != ASSISTANT]
         refuse_if_all_failed(gaps, draft.language)
@@ -186,6 +189,7 @@ class _Report:
     looks: Looks
     read: Sequence[Item] = ()
     """What was read of the web and of documents that are not shown whole."""
+    walks: Walks = field(default_factory=dict)
 
     @property
     def has_evidence(self) -> bool:
@@ -235,7 +239,8 @@ class _Report:
         explored = [entry["topic"] for entry in self.state.get("search_results", [])]
         wishes = wish_lines(self.state.get("wishes") or [], self.draft.turn["language"])
         heads = dict.fromkeys([*planned, *explored, *wishes.splitlines()])
-        return WriterBrief(document_elements(self.whole), self.differences, list(heads))
+        documents = document_elements(self.whole)
+        return WriterBrief(documents, self.differences, list(heads), self.walks)
 
     def metadata(self) -> dict[str, Any]:
         topics = [
@@ -402,10 +407,6 @@ def texts_of(read: Sequence[Item], between: Mapping[tuple[str, str], str]) -> di
     return texts
 
 
-Walks = Mapping[tuple[str, str], Leg]
-"""The ways on foot that the map measured, by the sources of both ends."""
-
-
 def distance_lines(
     places: Sequence[Place], language: Language, walks: Walks
 ) -> dict[tuple[str, str], str]:
@@ -441,7 +442,8 @@ async def _walks(draft: Draft) -> Walks:
     """
     if draft.state.get("routes"):
         return {}
-    places = draft.places[: min(_MEASURED, draft.meter.left("map_calls"))]
+    free = draft.meter.left("map_calls") - _LOOKS_LATER
+    places = draft.places[: min(_MEASURED, max(0, free))]
     if len(places) < _LEAST_MEASURED:
         return {}
     try:
