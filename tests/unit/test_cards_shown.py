@@ -180,3 +180,26 @@ def test_a_distance_is_written_as_its_language_writes_it_and_needs_no_article(
     parts = told_parts(whole, place, (0, 1))
     left = [sign for at, sign in enumerate(whole) if not any(a <= at < b for a, b in parts)]
     assert "".join(left) == "quiet"
+
+
+@pytest.mark.parametrize(
+    ("asked", "searched", "told"),
+    [
+        ({}, "parking", ["open_at"]),
+        ({"kind": "restaurant"}, "parking", ["open_at"]),
+        ({"kind": "restaurant"}, "museum", ["open_at"]),
+        ({}, "cafe", ["max_cost", "open_at"]),
+        ({"kind": "parking"}, "parking", ["max_cost", "open_at"]),
+    ],
+)
+def test_what_a_meal_may_cost_is_no_demand_on_what_was_searched_for_beside_it(
+    asked: Any, searched: Any, told: list[str]
+) -> None:
+    """ "✓ within ¥100" stood on the car park of a lunch."""
+    categories = {"parking": "停车场", "museum": "博物馆", "cafe": "咖啡馆"}
+    keyword = {"parking": "停车场", "museum": "博物馆", "cafe": "咖啡"}[searched]
+    found = entered("甲", category=categories[searched], keywords=[keyword], cost=8,
+                    demands={"kind": searched})  # fmt: skip
+    demands: Any = {"max_cost": 100, "open_at": "12:00", **asked}
+    verdicts = [each["constraint"] for each in check(found, demands, "zh")]
+    assert [each for each in verdicts if each != "kind"] == told

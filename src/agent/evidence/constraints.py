@@ -199,7 +199,10 @@ def check(place: Place, constraints: Constraints, language: Language) -> list[Pl
     be open and near: what lunch may cost, and whom it suits, is no demand on it. What is only
     wished is told where it is met.
     """
-    constraints = with_own(constraints, place.get("demands"))
+    own = place.get("demands", Constraints())
+    if _is_for_others(own.get("kind"), constraints.get("kind")):
+        constraints = _of_all(constraints)
+    constraints = with_own(constraints, own)
     kind = constraints.get("kind")
     names = f"{place['name']}|{place.get('name_en', '')}"
     unwanted = [_verdict("without", "violated", "name", language)]
@@ -207,8 +210,7 @@ def check(place: Place, constraints: Constraints, language: Language) -> list[Pl
     if _is_of_another_search(place, kind):
         return unwanted
     if _is_car_park_beside(place, kind):
-        kept = {key: bound for key, bound in constraints.items() if key in _OF_ALL}
-        constraints = cast(Constraints, kept)
+        constraints = _of_all(constraints)
     verdicts = [
         *unwanted,
         *_costs(place, constraints, language),
@@ -226,6 +228,19 @@ def check(place: Place, constraints: Constraints, language: Language) -> list[Pl
         for verdict in verdicts
         if verdict and (verdict["verdict"] == "satisfied" or verdict["constraint"] not in wished)
     ]
+
+
+def _is_for_others(searched: PlaceKind | None, asked: PlaceKind | None) -> bool:
+    """Return whether a search of its own kind is none of those that the question's demands mean.
+
+    What lunch may cost is none of a car park's, though no kind was said for lunch.
+    """
+    return searched not in (None, asked) and (asked is not None or searched == "parking")
+
+
+def _of_all(constraints: Constraints) -> Constraints:
+    """Return the demands that hold for whatever is shown."""
+    return cast(Constraints, {key: constraints[key] for key in _OF_ALL & constraints.keys()})  # type: ignore[literal-required]
 
 
 def is_beside(place: Place, constraints: Constraints) -> bool:
