@@ -10,6 +10,7 @@ from agent.assistants.common.look_up import Looked
 from agent.evidence.citations import Citer
 from agent.evidence.claims.revision import Revised
 from agent.evidence.number_forms import ENGLISH_NUMBERS
+from agent.evidence.told_ways import way_cells
 from agent.evidence.types import Leg, Place, Route, Source
 from tests.support.page_sources import source
 
@@ -123,6 +124,23 @@ async def test_a_walk_that_was_measured_among_all_places_is_not_asked_for_again(
     text = (await exact.filled(Revised(DAY))).text
     assert "777 m, 10 min |" in text
     assert measured.asked == ["Museum | Market | transit | Helsinki"]
+
+
+async def test_a_way_behind_a_row_that_the_map_does_not_know_says_where_it_begins() -> None:
+    day = DAY.replace("| 12:00 |", "| 11:00 | A friend's atelier | [>walking] |\n| 12:00 |")
+    lines = (await filling(Map()).filled(Revised(day))).text.splitlines()
+    assert lines[4].endswith("| – |")
+    assert "| Museum → Market: " in lines[5]
+    assert "→" not in lines[3]
+
+
+def test_a_place_is_known_by_all_words_of_a_cell_where_its_name_has_more() -> None:
+    names = {"name": "Päärautatieasema", "name_en": "Helsinki Central Railway Station"}
+    places = [cast(Place, {**place("Hotel"), **names}), *PLACES[1:]]
+    day = DAY.replace("| Hotel |", "| Helsinki Central Station |")
+    assert way_cells(day, places)[0].ids == ("osm:Hotel", "osm:Museum")
+    unknown = DAY.replace("| Hotel |", "| Station |")
+    assert way_cells(unknown, places)[0].ids is None
 
 
 async def test_a_text_that_is_streamed_has_its_ways_too() -> None:

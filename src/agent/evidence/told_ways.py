@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from agent.evidence.geo import distance_m
+from agent.evidence.language import words
 from agent.evidence.markdown import link_url
 from agent.evidence.mentions import mentioned
 from agent.evidence.outing.text import leg_text
@@ -22,6 +23,7 @@ WAY = "[>"
 _MODES: Mapping[str, RouteMode] = {
     f"{WAY}{mode}]": mode for mode in ("walking", "transit", "driving", "bicycling")
 }
+_LEAST_WORDS = 2
 _SAME_SPOT = 60
 """Metres between a place and the end of a way to it."""
 
@@ -35,6 +37,8 @@ class WayCell:
     mode: RouteMode
     ends: tuple[Place, Place] | None
     """None where a row names no place of the map."""
+    skips: bool = False
+    """Whether rows between them name none: it begins where the row above does not say."""
 
     @property
     def ids(self) -> tuple[str, str] | None:
@@ -57,8 +61,8 @@ def way_cells(text: str, places: Sequence[Place]) -> list[WayCell]:
         for at, row in enumerate(rows):
             for column, cell in enumerate(row):
                 for begin, sign in _signs(cell.text):
-                    start, ends = cell.start + begin, _ends(rows, at, column, places)
-                    found[start] = WayCell(start, start + len(sign), _MODES[sign], ends)
+                    start, (ends, skips) = cell.start + begin, _ends(rows, at, column, places)
+                    found[start] = WayCell(start, start + len(sign), _MODES[sign], ends, skips)
     for start, sign in _signs(text):
         found.setdefault(start, WayCell(start, start + len(sign), _MODES[sign], None))
     return [found[start] for start in sorted(found)]
@@ -73,12 +77,12 @@ def stale_ways(text: str, ways: Iterable[ToldWay], places: Sequence[Place]) -> l
     for rows in tables_in(text) if told else ():
         for at, row in enumerate(rows):
             for column, cell in enumerate(row):
-                words = next((words for words in told if words in cell.text), "")
-                ends = _ends(rows, at, column, places) if words else None
+                own = next((own for own in told if own in cell.text), "")
+                ends = _ends(rows, at, column, places)[0] if own else None
                 ids = (ends[0]["id"], ends[1]["id"]) if ends else None
-                if words and ids not in [way.ids for way in told[words]]:
-                    start = cell.start + cell.text.index(words)
-                    changes.append((start, start + len(words), told[words][0].sign))
+                if own and ids not in [way.ids for way in told[own]]:
+                    start = cell.start + cell.text.index(own)
+                    changes.append((start, start + len(own), told[own][0].sign))
     return changes
 
 
@@ -118,28 +122,44 @@ def _signs(text: str) -> Iterator[tuple[int, str]]:
 
 def _ends(
     rows: Sequence[CellRow], at: int, column: int, places: Sequence[Place]
-) -> tuple[Place, Place] | None:
-    """Return the last place of the nearest row above that has one, and the first of this row."""
+) -> tuple[tuple[Place, Place] | None, bool]:
+    """Return the last place of the nearest row above that has one, and the first of this row.
+
+    And whether rows between have none.
+    """
     here = _stops(rows[at], column, places)
-    above = (_stops(row, column, places) for row in reversed(rows[1:at]))
+    above = [_stops(row, column, places) for row in reversed(rows[1:at])]
     before = next(filter(None, above), [])
     if not (here and before) or here[0]["id"] == before[-1]["id"]:
-        return None
-    return before[-1], here[0]
+        return None, False
+    return (before[-1], here[0]), not above[0]
 
 
 def _stops(row: CellRow, but: int, places: Sequence[Place]) -> list[Place]:
-    """Return the places that a row cites in its order, else those that it names.
+    """Return the places that a row cites in its order, else those that its cells name.
 
     Not those of the way's own cell.
     """
-    text = " | ".join(cell.text for column, cell in enumerate(row) if column != but)
+    cells = [cell.text for column, cell in enumerate(row) if column != but]
     by_url = {link_url(place["url"]): place for place in reversed(places) if place["url"]}
-    cited = [by_url[url] for _, url in CITATION.findall(text) if url in by_url]
-    if cited:
-        return cited
-    by_id, named = {place["id"]: place for place in places}, mentioned(places, text)
-    return [by_id[name] for name in sorted(named, key=lambda name: named[name])]
+    cited = [by_url[url] for _, url in CITATION.findall(" | ".join(cells)) if url in by_url]
+    return cited or [place for cell in cells for place in _named(cell, places)]
+
+
+def _named(cell: str, places: Sequence[Place]) -> list[Place]:
+    """Return the places that a cell names in its order; else the one whose name has all its words.
+
+    Helsinki Central Station is Helsinki Central Railway Station to who asks.
+    """
+    by_id, named = {place["id"]: place for place in places}, mentioned(places, cell)
+    if named:
+        return [by_id[name] for name in sorted(named, key=lambda name: named[name])]
+    own, nearest = words(cell), list[tuple[int, int]]()
+    for at, place in enumerate(places) if len(own) >= _LEAST_WORDS else ():
+        for name in (place["name"], place.get("name_en"), *place.get("other_names", [])):
+            if own <= (whole := words(name or "")):
+                nearest.append((len(whole), at))
+    return [places[min(nearest)[1]]] if nearest else []
 
 
 def _is_near(one: Point, other: Point) -> bool:

@@ -14,6 +14,7 @@ from agent.core.processor import compute
 from agent.evidence.claims.corrected import Part, with_totals
 from agent.evidence.claims.revision import Revised, rewritten
 from agent.evidence.markdown import link_url
+from agent.evidence.names import map_name
 from agent.evidence.references import CITATION
 from agent.evidence.tables import Change
 from agent.evidence.told_ways import (
@@ -124,9 +125,13 @@ class FilledIn:
     def _words(self, text: str, cell: WayCell, way: Route | Leg) -> str:
         """Return a way with its record's citation, unless the writer has cited one beside it.
 
-        A walk among all places is told of both in their records.
+        With its ends where it does not begin in the row above. A walk among all places is told of
+        both in their records.
         """
         words = way_words(way, self.draft.language)
+        if cell.skips and cell.ends:
+            begin, end = (map_name(place, self.draft.language) for place in cell.ends)
+            words = f"{begin} → {end}: {words}"
         if "estimated" in way or CITATION.match(text, cell.end):
             return words
         source = self.draft.sources[way["source"]]
