@@ -64,8 +64,8 @@ class World:
 
 def accuses(turn: ModelTurn) -> ModelReply:
     """Find that a source says otherwise of one figure."""
-    [name, *_] = [line.split()[0] for line in lines(turn.user, "passages") if "41美元" in line]
-    wrong = {"v": "x", "p": [name], "bad": ["下降1.5%"], "says": "41美元"}
+    names = [line.split()[0] for line in lines(turn.user, "passages") if "41美元" in line]
+    wrong = {"v": "x", "p": names[:1], "bad": ["下降1.5%"], "says": "41美元"}
     numbers = [line.split()[0] for line in lines(turn.user, "statements") if "1.5%" in line]
     return ModelReply(json={"rulings": [{"id": number, **wrong} for number in numbers]})
 
