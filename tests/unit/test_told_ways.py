@@ -116,6 +116,16 @@ async def test_a_ride_that_the_map_does_not_know_is_told_as_a_walk() -> None:
     assert "503 m" in text.splitlines()[4]
 
 
+async def test_a_sign_is_read_however_it_is_written_and_none_is_left() -> None:
+    measured = Map()
+    day = DAY.replace("[>walking]", "[> walk ]").replace("[>transit]", "[>tram]")
+    text = (await filling(measured).filled(Revised(f"{day}\nIt is [= 2*40+5 ] or [=sum].\n"))).text
+    assert [asked.split(" | ")[2] for asked in measured.asked] == ["walking", "transit"]
+    assert "It is 85 or ." in text
+    assert "[=" not in text
+    assert "[>" not in text
+
+
 async def test_a_walk_that_was_measured_among_all_places_is_not_asked_for_again() -> None:
     measured = Map()
     exact = filling(measured)

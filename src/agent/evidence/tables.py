@@ -7,7 +7,7 @@ from agent.core.strings import is_table_rule
 
 Change = tuple[int, int, str]
 """Where words begin and end, and what stands in their place."""
-_MOST_ROWS = 60
+_MOST_ROWS, _LONGEST_SIGN = 60, 60
 
 
 @dataclass(frozen=True)
@@ -50,3 +50,14 @@ def changed(text: str, changes: Iterable[Change]) -> str:
         parts += [text[at:start], words]
         at = end
     return "".join([*parts, text[at:]])
+
+
+def signs_in(text: str, begin: str) -> Iterator[tuple[int, int, str]]:
+    """Yield where the signs of a text begin and end that begin so, and what else is in them."""
+    start = text.find(begin)
+    while start >= 0:
+        end = text.find("]", start, start + _LONGEST_SIGN) + 1
+        inside = text[start + len(begin) : end - 1]
+        if end and "\n" not in inside:
+            yield start, end, inside.strip()
+        start = text.find(begin, start + 1)

@@ -4,7 +4,7 @@ So each joins the place of the row above with that of its own row, and still doe
 has put another place there.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -14,15 +14,15 @@ from agent.evidence.markdown import link_url
 from agent.evidence.mentions import mentioned
 from agent.evidence.outing.text import leg_text
 from agent.evidence.references import CITATION
-from agent.evidence.tables import CellRow, Change, tables_in
+from agent.evidence.tables import CellRow, Change, signs_in, tables_in
 from agent.evidence.types import Leg, Place, Point, Route, RouteMode
 from agent.texts import Language
 
 WAY = "[>"
 """Begins the sign of a way: `[>walking]` in its cell."""
-_MODES: Mapping[str, RouteMode] = {
-    f"{WAY}{mode}]": mode for mode in ("walking", "transit", "driving", "bicycling")
-}
+_MODES: tuple[RouteMode, ...] = ("walking", "transit", "driving", "bicycling")
+_ALIKE = 4
+"""Letters by which a mode is known: `[>walk]`."""
 _LEAST_WORDS = 2
 _SAME_SPOT = 60
 """Metres between a place and the end of a way to it."""
@@ -60,11 +60,11 @@ def way_cells(text: str, places: Sequence[Place]) -> list[WayCell]:
     for rows in tables_in(text) if WAY in text else ():
         for at, row in enumerate(rows):
             for column, cell in enumerate(row):
-                for begin, sign in _signs(cell.text):
+                for begin, end, told in signs_in(cell.text, WAY):
                     start, (ends, skips) = cell.start + begin, _ends(rows, at, column, places)
-                    found[start] = WayCell(start, start + len(sign), _MODES[sign], ends, skips)
-    for start, sign in _signs(text):
-        found.setdefault(start, WayCell(start, start + len(sign), _MODES[sign], None))
+                    found[start] = WayCell(start, cell.start + end, _mode(told), ends, skips)
+    for start, end, told in signs_in(text, WAY):
+        found.setdefault(start, WayCell(start, end, _mode(told), None))
     return [found[start] for start in sorted(found)]
 
 
@@ -112,12 +112,10 @@ def way_words(way: Route | Leg, language: Language) -> str:
     return leg_text(leg, language)
 
 
-def _signs(text: str) -> Iterator[tuple[int, str]]:
-    for sign in _MODES:
-        at = text.find(sign)
-        while at >= 0:
-            yield at, sign
-            at = text.find(sign, at + 1)
+def _mode(told: str) -> RouteMode:
+    """Return how a way goes; another word, tram or metro, is of a ride."""
+    alike = (mode for mode in _MODES if told.lower()[:_ALIKE] == mode[:_ALIKE])
+    return next(alike, "transit")
 
 
 def _ends(

@@ -11,10 +11,11 @@ from itertools import pairwise
 
 from agent.evidence.citations import MARKER
 from agent.evidence.figures import Figure, figures
+from agent.evidence.formulas import worked
 from agent.evidence.number_forms import NumberForm
 from agent.evidence.references import CITATION
 from agent.evidence.shown_sums import shown_sums
-from agent.evidence.tables import CellRow, Change, tables_in
+from agent.evidence.tables import CellRow, Change, signs_in, tables_in
 from agent.evidence.units import MONEY
 
 TOTAL = "[=]"
@@ -31,6 +32,17 @@ class Total:
     told: str
     retold: Sequence[tuple[str, str]] = ()
     """Where sentences tell it: what stands before it there, and its words."""
+
+
+def plain_signs(text: str, form: NumberForm) -> list[Change]:
+    """Return what makes every sign `[=]`; one with a sum in it, `[=3*40]`, gives its value."""
+    changes = list[Change]()
+    for start, end, inside in signs_in(text, TOTAL[:-1]):
+        sum_ = worked(inside) if inside else None
+        told = form.written(f"{sum_.value.normalize():f}", text) if sum_ else TOTAL
+        if told != text[start:end]:
+            changes.append((start, end, told))
+    return changes
 
 
 def filled(text: str, form: NumberForm) -> tuple[list[Change], list[Total]]:

@@ -26,7 +26,7 @@ from agent.evidence.told_ways import (
     way_cells,
     way_words,
 )
-from agent.evidence.totals import TOTAL, Total, filled, opened
+from agent.evidence.totals import TOTAL, Total, filled, opened, plain_signs
 from agent.evidence.types import Leg, Route
 
 Walks = Mapping[tuple[str, str], Leg]
@@ -52,10 +52,13 @@ class FilledIn:
         stale = await compute(
             lambda: stale_ways(text.text, self._ways, places), otherwise=list[Change]
         )
-        text = rewritten(text, stale)
+        text, form = rewritten(text, stale), self.draft.number_form
         text = rewritten(text, await self._way_changes(text.text))
+        text = rewritten(
+            text, await compute(lambda: plain_signs(text.text, form), otherwise=list[Change])
+        )
         again = await compute(lambda: opened(text.text, self._totals), otherwise=list[Change])
-        text, form = rewritten(text, again), self.draft.number_form
+        text = rewritten(text, again)
         changes, totals = await compute(
             lambda: filled(text.text, form), otherwise=lambda: (list[Change](), list[Total]())
         )
@@ -67,7 +70,7 @@ class FilledIn:
         text, shown = "", 0
         async for piece in pieces:
             text += piece
-            if TOTAL not in text and WAY not in text:
+            if TOTAL[:-1] not in text and WAY not in text:
                 shown = len(text)
                 yield piece
         # What was withdrawn is found again by its words.
