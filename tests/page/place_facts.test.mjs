@@ -42,6 +42,13 @@ test("a place looked for at two places is far from each of them", () => {
   assert.equal(distanceText(twice, "zh"), "距王府井 931 m · 距故宫 1.2 km");
 });
 
+test("a way that was walked stands for the straight line, and a detour beside it", () => {
+  const walked = { ...PLACE, walk_m: 1240, walk_s: 960, detour_m: 37, detour_walked: true };
+  assert.equal(distanceText(walked, "zh"), "距王府井 步行 1.2 km (16 分钟) · 步行绕路 37 m");
+  const beside = { ...PLACE, detour_m: 37 };
+  assert.equal(distanceText(beside, "en"), "931 m from 王府井 · a detour of 37 m by straight lines");
+});
+
 test("what is not known is left out of the line", () => {
   assert.deepEqual(shortFacts(PLACE, "zh"), ["距王府井 931 m", "★ 4.4", "¥40/人"]);
   assert.deepEqual(shortFacts({ distance_m: null, rating: null, cost: null }, "zh"), []);

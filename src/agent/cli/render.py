@@ -150,18 +150,19 @@ def _place_lines(places: Sequence[Place], text: "_AnswerText", answer: FinishedA
     table.add_column()
     for place in places:
         card = card_of(place, answer.language, cited.get(place["source"], 0))
-        line = _line_of(card, cited=text.cites(card.cited), more=card.address)
+        line = _line_of(card, cited=text.cites(card.cited))
         style = "" if place["mentioned"] else "dim"
         table.add_row(str(pins[place["id"]] or "-"), line, style=style)
     return table
 
 
-def _line_of(card: Card, *, cited: bool, more: str = "") -> Text:
+def _line_of(card: Card, *, cited: bool) -> Text:
     """Return a place in one line; `cited` with the number by which sentences cite it."""
     line = Text(printable(card.name), style="bold")
     if url := open_url(card.url):
         line.stylize(Style(link=url))
-    facts = "".join(f" · {fact}" for fact in (*card.facts, *card.demands, more) if fact)
+    lines = (*card.facts, card.address, *card.demands)
+    facts = "".join(f" · {fact}" for fact in lines if fact)
     told = "".join([f" {card.local}" if card.local else "", facts])
     return Text.assemble(line, (printable(told), "dim"), f" [{card.cited}]" if cited else "")
 
@@ -241,14 +242,13 @@ class _AnswerText(Markdown):
             if token.type == CARD:
                 # Before it stands its bullet; behind it a paragraph begins, and has its text.
                 card: Card = token.meta[CARD]
-                cited = self.cites(card.cited, besides=self._texts[index + 2])
+                cited = self.cites(card.cited)
                 tokens[index - 1].meta = {CARD: card, _LINE: _line_of(card, cited=cited)}
         self.parsed = [token for token in tokens if token.type != CARD]
 
-    def cites(self, number: int, besides: str = "") -> bool:
-        """Return whether a citation's number can be read outside a paragraph."""
-        mark = f"[{number}]"
-        return sum(text.count(mark) for text in self._texts) > besides.count(mark)
+    def cites(self, number: int) -> bool:
+        """Return whether a citation's number can be read in the text."""
+        return any(f"[{number}]" in text for text in self._texts)
 
 
 def _readable(children: Sequence[Token], longest: int | None) -> list[Token]:

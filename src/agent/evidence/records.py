@@ -171,8 +171,7 @@ def place_quote(place: Place, language: Language) -> str:
         titled_name(place, language),
         kind_text(place, language),
         place["address"],
-        *distance_texts(place, language),
-        _walk_text(place, language),
+        *reach_texts(place, language),
         say("records.rated", language, rating=decimal_text(f"{place['rating']:g}", language))
         if place["rating"] is not None
         else "",
@@ -186,17 +185,26 @@ def place_quote(place: Place, language: Language) -> str:
 def place_source(source: Source, place: Place, language: Language) -> Source:
     """Return a place's source with what its record says now: where it is, and its line."""
     told = Source(**{**source, "quotes": [place_quote(place, language)]})
-    where = (place["address"], *distance_texts(place, language))
+    where = (place["address"], *reach_texts(place, language))
     if first := next(filter(None, where), ""):
         told["where"] = in_script(first, language)
     return told
 
 
-def distance_texts(place: Place, language: Language) -> list[str]:
-    """Return how far a place is, and from where; from each of the places it was looked for at."""
-    texts = list[str]()
-    for origin, metres in origins_of(place, language):
-        far = distance_text(metres, language)
+def reach_texts(place: Place, language: Language) -> list[str]:
+    """Return the same for a reader: on foot where that is measured, and what a way gets longer."""
+    ways = (*distance_texts(place, language, on_foot=True), _detour_text(place, language))
+    return [*filter(None, ways)]
+
+
+def distance_texts(place: Place, language: Language, *, on_foot: bool = False) -> list[str]:
+    """Return how far a place is, and from where; from each of the places it was looked for at.
+
+    The first is by choice the way `on_foot`, where it is measured: two figures are one too many.
+    """
+    texts, walk = list[str](), _walk_text(place, language) if on_foot else ""
+    for at, (origin, metres) in enumerate(origins_of(place, language)):
+        far = (walk if at == 0 else "") or distance_text(metres, language)
         if far and origin:
             far = say("records.far", language, origin=origin, distance=far)
         texts += [far] if far else []

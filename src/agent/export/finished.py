@@ -11,10 +11,10 @@ from agent.evidence.geo import decimal_text
 from agent.evidence.names import map_name, origins_of
 from agent.evidence.records import (
     cost_text,
-    distance_texts,
     hours_text,
     maps_of,
     owners,
+    reach_texts,
     time_there,
 )
 from agent.evidence.types import Outing, Place, Route, Source
@@ -205,10 +205,9 @@ def column_title(key: str, places: Sequence[Place], language: Language) -> str:
 def place_cell(key: str, place: Place, places: Sequence[Place], language: Language) -> str:
     """Return what a table of `places` says of one of them in a column."""
     if key == "distance":
-        far = metres(place["distance_m"], language)
-        return (
-            far if _only_origin(places, language) else " · ".join(distance_texts(place, language))
-        )
+        is_bare = _only_origin(places, language) and not {"walk_m", "detour_m"} & place.keys()
+        far = [metres(place["distance_m"], language)] if is_bare else reach_texts(place, language)
+        return " · ".join(far)
     if key == "demands":
         return " · ".join(signed_verdicts(verdicts_asked(place)))
     cells: Mapping[str, Callable[[], str]] = {

@@ -169,7 +169,7 @@ def _place(number: int, place: Place, answer: FinishedAnswer) -> str:
         f'<li{named}><span class="number">{number}</span><div>'
         f"{photo_html(card)}<p>{link_html(place['url'], card.name)}{local}</p>"
         + (f'<p class="facts">{items}</p>' if items else "")
-        + (f'<p class="address">{escape(place["address"])}</p>' if place["address"] else "")
+        + (f'<p class="address">{escape(card.address)}</p>' if card.address else "")
         + f"{ticks_html(card)}</div></li>"
     )
 

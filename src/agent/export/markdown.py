@@ -145,7 +145,7 @@ def link_html(url: str, text: str) -> str:
 def _card_html(_: Any, tokens: Sequence[Token], index: int, *_options: Any) -> str:
     card: Card = tokens[index].meta[CARD]
     local = f" <small>{escape(card.local)}</small>" if card.local else ""
-    facts = "".join(f"<span>{escape(fact)}</span>" for fact in card.facts)
+    facts = "".join(f"<span>{escape(fact)}</span>" for fact in (*card.facts, card.address) if fact)
     tag, to = ("a", f' href="#source-{card.cited}"') if card.cited else ("span", "")
     return (
         f"{photo_html(card)}"

@@ -5,24 +5,25 @@ The page is told what a bullet's card says of it, and finds names alike (`map/bu
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeVar
 
 from markdown_it.token import Token
 
 from agent.core.patterns import PIECE
+from agent.core.strings import letters_of, split_at
 from agent.evidence.demand_words import signed_verdicts, verdicts_told
 from agent.evidence.mentions import without_branch
 from agent.evidence.names import map_name
 from agent.evidence.records import (
     cost_text,
-    distance_texts,
     hours_text,
+    reach_texts,
 )
 from agent.evidence.types import Place
 from agent.export.finished import FinishedAnswer, metres, numbered_sources, rating
-from agent.texts import Language, is_chinese
+from agent.texts import Language, in_script, is_chinese
 
 T = TypeVar("T")
 _CITED, _SIGN = "\x01", "\x02"
@@ -169,11 +170,11 @@ def _words_beside(clause: str, place: Place) -> int | None:
 
 def _ways(place: Place) -> tuple[set[str], set[int]]:
     """Return the lengths and the minutes of ways to a place that its card tells."""
-    told = {verdict["field"] for verdict in verdicts_told(place)}
     further = [each["metres"] for each in place.get("further", [])]
-    lengths = [place["distance_m"], *further, *([place.get("walk_m")] * ("walk_m" in told))]
+    # The straight line is no second figure beside the way.
+    lengths = [place["distance_m"], place.get("walk_m"), *further, place.get("detour_m")]
     far = {metres(each, "en").replace(" ", "").replace(",", "") for each in lengths}
-    seconds = place.get("walk_s") if "walk_s" in told else None
+    seconds = place.get("walk_s")
     return far, set() if seconds is None else {max(1, round(seconds / 60))}
 
 
@@ -226,7 +227,7 @@ def card_of(
     photo = place["photo"] or ""
     name, stars, told = map_name(place, language), rating(place, language), verdicts_told(place)
     facts = (
-        *distance_texts(place, language),
+        *reach_texts(place, language),
         f"★ {stars}" if stars else "",
         cost_text(place, language),
         hours_text(place, language),
@@ -240,7 +241,7 @@ def card_of(
         facts=tuple(filter(None, facts)),
         demands=tuple(signed_verdicts(told)),
         ticks=tuple((verdict["verdict"], verdict["text"]) for verdict in told),
-        address=place["address"] or "",
+        address=in_script(place["address"] or "", language),
         photo=photo if photo.startswith(tuple(f"https://{host}/" for host in photo_hosts)) else "",
     )
 
@@ -282,8 +283,10 @@ class PlaceCards:
                 cited, place = told
                 token.attrJoin("class", "card")
                 self.shown.add(place["id"])
-                inline.children = self._remark(inline.children or [], place, cited)
+                inline.children = said = self._remark(inline.children or [], place, cited)
                 card = card_of(place, self._language, cited, self._photo_hosts)
+                if _says_address(said, card):
+                    card = replace(card, address="")
                 out.append(Token(CARD, "", 0, meta={CARD: card}))
         return out
 
@@ -387,6 +390,12 @@ class PlaceCards:
 def _inline_of(tokens: Sequence[Token], item: int) -> Token | None:
     """Return the text that an item begins with."""
     return next((other for other in tokens[item : item + 3] if other.children), None)
+
+
+def _says_address(said: Sequence[Token], card: Card) -> bool:
+    """Return whether words have the address of a card, at least its street and number."""
+    street = letters_of(split_at(card.address, ",，、")[0])
+    return bool(street) and street in letters_of("".join(each.content for each in said))
 
 
 def _without_empty_links(tokens: Sequence[Token]) -> list[Token]:

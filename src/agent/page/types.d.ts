@@ -118,6 +118,12 @@ interface Place extends Located {
   distance_from: string | null;
   distance_from_en?: string;
   further?: { origin: string; origin_en?: string; metres: number | null }[];
+  /** On foot, measured. */
+  walk_m?: number;
+  walk_s?: number;
+  /** By how much a way between two gets longer over it; on foot, else by straight lines. */
+  detour_m?: number;
+  detour_walked?: boolean;
   rating: number | null;
   cost: number | null;
   per_head?: boolean;

@@ -8,7 +8,10 @@ _CARD, _MODES = "page.place_card", "records.modes"
 _SAID_AS = {
     "export.far": "records.far",
     "export.cost": "export.cost",
-    **{f"records.{name}": f"records.{name}" for name in ("free", "price", "per_night", "minutes")},
+    **{
+        f"records.{name}": f"records.{name}"
+        for name in ("free", "price", "per_night", "minutes", "walk", "detour", "detour_on_foot")
+    },
     "punctuation.decimal": "punctuation.decimal",
     **{f"{_CARD}.{name}": f"export.{name}" for name in ("address", "demands", "hours", "sources")},
 }

@@ -3,7 +3,7 @@
 import { answerView, el, fill, icon, link } from "../dom.js";
 import { askedIn, hasText, isChinese, language, localeOf, text, textsOf, translator } from "../i18n.js";
 import { amapLink } from "../map/navigation.js";
-import { credit, mapName, mapOf, metres, readableName } from "../map/place_facts.js";
+import { credit, mapName, mapOf, metres, minutes, readableName } from "../map/place_facts.js";
 import { nameCitation, tellSources } from "./citation.js";
 import { byNumber } from "./sources.js";
 
@@ -110,11 +110,6 @@ const modeOf = ({ mode }, spoken) =>
 function stepText({ instruction, distance_m: far }, spoken) {
   const isSaid = /\d\s*(?:米|公里|m|km)/.test(instruction);
   return !far || isSaid ? instruction : `${instruction} · ${metres(far, spoken)}`;
-}
-
-/** Tells whole minutes, at least one. @param {number|null} seconds @param {Spoken} spoken */
-function minutes(seconds, spoken) {
-  return seconds ? text("records.minutes", spoken, { minutes: Math.max(1, Math.round(seconds / 60)) }) : "";
 }
 
 /** Shows the forecast day by day, with the day of the week that people plan by. @returns {View} */

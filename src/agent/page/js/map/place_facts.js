@@ -27,18 +27,36 @@ const LOCAL_NAME = /^(.*\p{Script=Han}.*?) \([^()\p{Script=Han}]*\p{Ll}[^()\p{Sc
 
 /**
  * Tells "距王府井 350 m", "350 m from 王府井", or the figure alone where nobody said from where; of a place
- * that was looked for at several ones, how far it is from each.
- * @param {Pick<Place, "distance_m"|"distance_from"|"distance_from_en"|"further">} place
+ * that was looked for at several ones, how far it is from each, and by how much a way over it is longer. Where
+ * the walk was measured, it stands for the straight line.
+ * @param {Pick<Place, "distance_m"|"distance_from"|"distance_from_en"|"further"> & Partial<Place>} place
  * @param {Spoken} spoken
  */
 export function distanceText(place, spoken) {
   const own = { origin: place.distance_from, origin_en: place.distance_from_en, metres: place.distance_m };
   const told = [own, ...(place.further ?? [])].map((each) => {
-    const distance = metres(each.metres, spoken);
+    const distance = (each === own && walk(place, spoken)) || metres(each.metres, spoken);
     const origin = (!isChinese(spoken) && each.origin_en) || each.origin?.replace(LOCAL_NAME, "$1");
     return distance && origin ? text("export.far", spoken, { origin, distance }) : distance;
   });
-  return told.filter(Boolean).join(" · ");
+  const detour = metres(place.detour_m, spoken);
+  const key = place.detour_walked ? "records.detour_on_foot" : "records.detour";
+  return [...told, detour && text(key, spoken, { distance: detour })].filter(Boolean).join(" · ");
+}
+
+/**
+ * Tells how far one walks, and how long; empty where that was not measured.
+ * @param {Partial<Place>} place @param {Spoken} spoken
+ */
+function walk({ walk_m: far, walk_s: seconds }, spoken) {
+  const distance = metres(far, spoken);
+  const time = minutes(seconds, spoken);
+  return distance && text("records.walk", spoken, { distance: time ? `${distance} (${time})` : distance });
+}
+
+/** Tells whole minutes, at least one. @param {number|null|undefined} seconds @param {Spoken} spoken */
+export function minutes(seconds, spoken) {
+  return seconds ? text("records.minutes", spoken, { minutes: Math.max(1, Math.round(seconds / 60)) }) : "";
 }
 
 /**
