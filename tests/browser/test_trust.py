@@ -147,6 +147,26 @@ def test_a_citation_shows_the_passage_that_decides_and_the_words_at_fault(
             expect(card.locator("mark")).to_have_text([says])
 
 
+def test_the_bar_names_what_nobody_judged(visit: Visits, server: DevServer) -> None:
+    borne, left = f"It costs 25 yuan[1]({GUIDE}).", f"**Nights** it opens until 23:40[1]({GUIDE})."
+    rows = [
+        {"start": at, "end": at + len(words), "verdict": verdict, "source": None, "quote": None,
+         "spans": []}
+        for at, words, verdict in ((0, borne, "supported"), (len(borne) + 1, left, "unchecked"))
+    ]  # fmt: skip
+    claims = {"version": 2, "total": 2, "supported": 1, "computed": 0, "own": 0, "revised": 0,
+              "marked": 0, "unchecked": 1}  # fmt: skip
+    kept = {
+        "sources": [source(1, "page", "Guide", GUIDE, "25 yuan")],
+        "checks": {"claims": claims, "statements": rows},
+    }
+    thread = judged_thread(server, "Wangfujing", f"{borne} {left}", kept)
+    checks = part(visit(locale="en-US").tab(f"/app?thread={thread}"), "checks")
+    expect(checks.get_by_role("listitem")).to_have_count(0)
+    checks.get_by_role("button", name="1 not checked").click()
+    expect(checks.get_by_role("listitem")).to_have_text(["Nights it opens until 23:40."])
+
+
 def test_a_citation_that_the_next_sentence_repeats_stands_once(page: Page) -> None:
     expect(page.locator(".prose a.cite")).to_have_text(["1", "2", "3", "4"])
 
