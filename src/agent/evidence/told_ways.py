@@ -82,8 +82,21 @@ def stale_ways(text: str, ways: Iterable[ToldWay], places: Sequence[Place]) -> l
                 ids = (ends[0]["id"], ends[1]["id"]) if ends else None
                 if own and ids not in [way.ids for way in told[own]]:
                     start = cell.start + cell.text.index(own)
-                    changes.append((start, start + len(own), told[own][0].sign))
+                    end = _end_of_citations(text, start + len(own))
+                    changes.append((start, end, told[own][0].sign))
     return changes
+
+
+def bare_ways(text: str) -> list[Change]:
+    """Return what takes all signs of ways out."""
+    return [(start, end, "–") for start, end, _ in signs_in(text, WAY)]
+
+
+def _end_of_citations(text: str, at: int) -> int:
+    """Return where the citations end that stand here, perhaps behind a blank: they go, too."""
+    while cited := CITATION.match(text, at + text.startswith(" ", at)):
+        at = cited.end()
+    return at
 
 
 def way_between(cell: WayCell, routes: Iterable[Route]) -> Route | None:

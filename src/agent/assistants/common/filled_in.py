@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.look_up import MAP_WAY, LookUp
+from agent.core.faults import await_or_else
 from agent.core.processor import compute
 from agent.evidence.claims.corrected import Part, with_totals
 from agent.evidence.claims.revision import Revised, rewritten
@@ -21,6 +22,7 @@ from agent.evidence.told_ways import (
     WAY,
     ToldWay,
     WayCell,
+    bare_ways,
     stale_ways,
     way_between,
     way_cells,
@@ -53,7 +55,10 @@ class FilledIn:
             lambda: stale_ways(text.text, self._ways, places), otherwise=list[Change]
         )
         text, form = rewritten(text, stale), self.draft.number_form
-        text = rewritten(text, await self._way_changes(text.text))
+        ways = await await_or_else(
+            "the ways", self._way_changes(text.text), lambda: bare_ways(text.text)
+        )
+        text = rewritten(text, ways)
         text = rewritten(
             text, await compute(lambda: plain_signs(text.text, form), otherwise=list[Change])
         )
@@ -93,9 +98,10 @@ class FilledIn:
         changes = list[Change]()
         for cell, walk in pairs:
             way = self._way(cell) or self._way(walk)
-            words = self._words(text, cell, way) if way else "–"
+            words = self._words(cell, way) if way else "–"
             if way:
                 self._ways.append(ToldWay(words, text[cell.start : cell.end], cell.ids))
+                words += self._citation(text, cell, way)
             changes.append((cell.start, cell.end, words))
         return changes
 
@@ -125,18 +131,21 @@ class FilledIn:
             if looked.sources:
                 self.draft.add(looked.sources, looked.texts)
 
-    def _words(self, text: str, cell: WayCell, way: Route | Leg) -> str:
-        """Return a way with its record's citation, unless the writer has cited one beside it.
-
-        With its ends where it does not begin in the row above. A walk among all places is told of
-        both in their records.
-        """
+    def _words(self, cell: WayCell, way: Route | Leg) -> str:
+        """Return a way, with its ends where it does not begin in the row above."""
         words = way_words(way, self.draft.language)
         if cell.skips and cell.ends:
             begin, end = (map_name(place, self.draft.language) for place in cell.ends)
             words = f"{begin} → {end}: {words}"
+        return words
+
+    def _citation(self, text: str, cell: WayCell, way: Route | Leg) -> str:
+        """Return the citation of a way's record, unless the writer has cited one beside it.
+
+        A walk among all places is told of both in their records.
+        """
         if "estimated" in way or CITATION.match(text, cell.end):
-            return words
+            return ""
         source = self.draft.sources[way["source"]]
         url, number = link_url(source["url"]), self.draft.citer.number(source)
-        return f"{words} [{number}]({url})" if url else f"{words} [{number}]"
+        return f" [{number}]({url})" if url else f" [{number}]"
