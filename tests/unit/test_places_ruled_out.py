@@ -98,6 +98,7 @@ async def test_the_card_of_a_place_that_is_named_as_closed_does_not_say_that_it_
         ("open_at", "open_time", "20:00 是否营业未知", "有好吃的", True),
         ("max_cost", "cost", "人均价格未知", "人均约80元", False),
         ("wheelchair", "category", "是否无障碍未知", "门口有坡道，轮椅可以进", False),
+        ("children", "category", "是否适合孩子未知", "提供儿童餐具", False),
         ("other", "", "是否满足未知：环境安静", "环境安静，人不多", False),
         ("other", "", "是否满足未知：环境安静", "有儿童椅", True),
         ("max_walk_m", "distance_m", "步行远近未知", "营业到22:00", True),

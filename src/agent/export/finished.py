@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 from agent.evidence.demand_words import signed_verdicts, verdicts_asked
 from agent.evidence.geo import decimal_text
-from agent.evidence.names import map_name, origins_of
+from agent.evidence.names import origins_of, titled_name
 from agent.evidence.records import (
     cost_text,
     hours_text,
@@ -211,7 +211,7 @@ def place_cell(key: str, place: Place, places: Sequence[Place], language: Langua
     if key == "demands":
         return " · ".join(signed_verdicts(verdicts_asked(place)))
     cells: Mapping[str, Callable[[], str]] = {
-        "name": lambda: " · ".join(dict.fromkeys((map_name(place, language), place["name"]))),
+        "name": lambda: titled_name(place, language),
         "rating": lambda: rating(place, language),
         "price": lambda: cost_text(place, language) or say("export.unknown", language),
         "hours": lambda: hours_text(place, language),

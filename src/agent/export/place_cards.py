@@ -14,6 +14,7 @@ from markdown_it.token import Token
 from agent.core.patterns import PIECE
 from agent.core.strings import letters_of, split_at
 from agent.evidence.demand_words import signed_verdicts, verdicts_told
+from agent.evidence.grounding import CONTRASTS
 from agent.evidence.mentions import without_branch
 from agent.evidence.names import map_name
 from agent.evidence.records import (
@@ -68,7 +69,8 @@ def told_parts(text: str, place: Place, name: Span | None) -> list[Span]:
 
     `name` is where it stands, at the front; what is said before it stays, as when one is there.
     Clauses between others stay too: "two shops, 133 m, and 118 m" is not whole without its middle.
-    So does the only one before others that has words: "open till ten, but not on Mondays".
+    So does the only one before others that has words, and what a "but" hangs on: "open till ten,
+    but not on Mondays".
     """
     at, name_end = name or (0, 0)
     # The name in the other language may stand behind, in brackets.
@@ -92,14 +94,20 @@ def told_parts(text: str, place: Place, name: Span | None) -> list[Span]:
             leads.append(bool(others) and text[end:following].strip() in _JOINS)
         elif any(sign.isalpha() for sign in text[at:end]):
             if not has_words:
-                parts = parts[: len(parts) - (leads == [True])]
                 # A citation of what was left out stands for nothing.
-                bare = len(text[at:end].lstrip(f"{_CITED} "))
-                parts += [(at, end - bare)] if parts and leads != [True] else []
+                bare, hangs = len(text[at:end].lstrip(f"{_CITED} ")), _hangs(text, last, at)
+                is_whole = leads == [True] or bool(leads and hangs)
+                parts = parts[:-1] if is_whole else [*parts, *([(at, end - bare)] if parts else [])]
                 front = len(parts)
             has_words, parts = True, parts[:front]
         last, at = end, following
     return parts
+
+
+def _hangs(text: str, begin: int, end: int) -> bool:
+    """Return whether what joins two clauses, or the second one's first word, sets it against."""
+    is_one = text[begin:end].strip() in _JOINS
+    return is_one and bool(CONTRASTS.match(text, begin) or CONTRASTS.match(text, end))
 
 
 def _says(words: str) -> bool:

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from math import inf
 from operator import itemgetter
-from typing import Any, cast, get_args
+from typing import Any, cast
 
 from agent.assistants.common.listed_places import chosen_places
+from agent.assistants.common.told_verdicts import BY_ANSWER, with_ruled_out, with_settled
 from agent.core.strings import letters_of
 from agent.evidence.days import days_named
-from agent.evidence.figures import figures
 from agent.evidence.geo import metres_apart
 from agent.evidence.kinds import (
     is_of_no_kind_searched,
@@ -19,7 +19,6 @@ from agent.evidence.kinds import (
     is_stop,
     kinds_searched,
 )
-from agent.evidence.language import words
 from agent.evidence.mentions import (
     fails_a_demand,
     in_list_order,
@@ -45,10 +44,8 @@ from agent.evidence.types import (
     Distance,
     Place,
     PlaceKind,
-    PlaceVerdict,
     Route,
     Source,
-    Suits,
     Weather,
 )
 from agent.evidence.zones import CHINA, day_there, zone_named
@@ -69,7 +66,6 @@ _BESIDE: frozenset[PlaceKind | None] = frozenset({"parking", "station"})
 """Kinds that are looked for beside others."""
 OF_ITS_ORIGIN = frozenset({"walk_m", "walk_s", "distance_from_en"})
 """Keys of a place that hold from where its distance is told."""
-_LONGEST_SAID = 90
 _MOST_OTHERS = 4
 """Cards beside those of the places that a text names."""
 _ONE_PLACE = 60
@@ -97,7 +93,7 @@ async def places_as_shown(
     says so on its card; what pages say of one, as the text has `told` it in some words, is not
     unknown on it.
     """
-    places = _with_ruled_out(_with_settled(places, told, language), ruled_out or {}, language)
+    places = with_ruled_out(with_settled(places, told, language), ruled_out or {}, language)
     written = stop_numbers(first) or list_numbers(places, text)
     cited = {source["id"] for source in used}
     ways = [route for route in routes if route["source"] in cited]
@@ -337,7 +333,7 @@ def _lacks(place: Place) -> bool:
 
 def _without_clock(place: Place) -> Place:
     """Return a place that the text rules out without whether it is open just now."""
-    is_out = any(each["constraint"] == _BY_ANSWER for each in place.get("verdicts", []))
+    is_out = any(each["constraint"] == BY_ANSWER for each in place.get("verdicts", []))
     kept = {key: value for key, value in place.items() if key != "opening"}
     return cast(Place, kept) if is_out else place
 
@@ -361,71 +357,6 @@ def _records_again(places: Iterable[Place]) -> set[str]:
         if not is_stop(place)
         and first.setdefault((place["name"], place["category"]), place["id"]) != place["id"]
     }
-
-
-def _with_ruled_out(
-    places: list[Place], ruled_out: Mapping[str, str], language: Language
-) -> list[Place]:
-    """Return the places, those that a text says do not fit with its words as a verdict."""
-    words = {id: said for name, said in ruled_out.items() for id in mentioned(places, name)}
-
-    def told(place: Place) -> Place:
-        if place["id"] not in words or fails_a_demand(place):
-            return place
-        said = words[place["id"]]
-        if not 0 < len(said) <= _LONGEST_SAID:
-            said = say("constraints.answer.violated", language)
-        verdict = PlaceVerdict(constraint=_BY_ANSWER, verdict="violated", field="", text=said)
-        # What else it would meet is no news, and "open on Sundays" its very opposite.
-        return Place(**{**place, "verdicts": [verdict]})
-
-    return [*map(told, places)]
-
-
-_BY_ANSWER = "answer"
-"""What says that a place does not fit where no field of its record does."""
-
-
-def _with_settled(
-    places: list[Place], told: Sequence[tuple[str, str]], language: Language
-) -> list[Place]:
-    """Return the places without what only their records do not know: pages say it."""
-    texts: dict[str, list[str]] = {}
-    for around, said in told:
-        named = mentioned(places, said) or mentioned(places, around)
-        for id in named if len(named) == 1 else ():
-            texts.setdefault(id, []).append(said)
-
-    def settled(place: Place) -> Place:
-        said = texts.get(place["id"], [])
-        kept = [
-            v
-            for v in place.get("verdicts", [])
-            if v["verdict"] != "unknown" or not any(_speaks(v, t, language) for t in said)
-        ]
-        return Place(**{**place, "verdicts": kept}) if said and "verdicts" in place else place
-
-    return [*map(settled, places)]
-
-
-def _speaks(verdict: PlaceVerdict, text: str, language: Language) -> bool:
-    """Return whether a text has what a demand is about: a time, a price, words of it."""
-    field, constraint = verdict["field"], verdict["constraint"]
-    if field == "open_time":
-        return any(figure.clocks for figure in figures(text))
-    if field == "cost":
-        return any(figure.prefixed or figure.kind == "yuan" for figure in figures(text))
-    if constraint not in _IN_WORDS:
-        return False
-    about = words(say(f"constraints.{constraint}.satisfied", language, value="", demand=""))
-    if constraint == "other":
-        about = words(verdict["text"]) - words(
-            say("constraints.other.unknown", language, demand="")
-        )
-    return not about.isdisjoint(words(text))
-
-
-_IN_WORDS = frozenset({"other", *get_args(Suits)})
 
 
 def _is_unasked(place: Place) -> bool:
