@@ -171,6 +171,7 @@ def test_f8_no_blank_stands_between_punctuation_and_a_citation(written: str, kep
         ("**甲：**[^w0-0]乙", "**甲：**{}乙"),
         ("- **甲**：乙 **丙。**\n**丁：**戊", "- **甲**：乙 **丙。**\n**丁：** 戊"),
         ("**not found [^none]**. [^none] **Next.** Then", "**not found**. **Next.** Then"),
+        ("**沒有查到**[^none]**，頁面**", "**沒有查到** **，頁面**"),
         ("2**(3) and x ** y and `**a.**b`", "2**(3) and x ** y and `**a.**b`"),
     ],
 )

@@ -296,7 +296,7 @@ class LineHead:
         """Return the blanks before and behind `**` without which it begins or ends no bold text.
 
         CommonMark wants one where punctuation inside meets a letter outside, as in `**甲：**乙`:
-        Han and Hangul have none there.
+        Han and Hangul have none there. So do bold texts between which something was taken out.
         """
         inside, outside = (before, after) if self._bold else (after, before)
         if stars != "**" or not inside.strip():
@@ -305,7 +305,7 @@ class LineHead:
         needs_one = is_sign(inside) and bool(outside.strip()) and not is_sign(outside)
         if not self._bold:
             return "", " " * needs_one
-        return " " * (needs_one and not outside.isascii()), ""
+        return " " * (before == "*" or (needs_one and not outside.isascii())), ""
 
     def advance(self, piece: str) -> None:
         """Take note of text that was put out."""
