@@ -48,6 +48,11 @@ def test_a_word_of_a_kind_names_no_place_that_has_no_name() -> None:
     assert not mentioned([{**place("playground"), "nameless": True}], "a playground")
 
 
+@by_examples
+def test_a_word_in_small_letters_is_no_name(name: str, text: str, is_named: bool) -> None:
+    assert named([name], text) == ({name} if is_named else set())
+
+
 def test_one_branch_named_in_full_does_not_name_the_others() -> None:
     names = ["海底捞(王府井店)", "海底捞(三里屯店)"]
     assert named(names, "海底捞(三里屯店)更近，海底捞服务好。") == {"海底捞(三里屯店)"}

@@ -65,6 +65,20 @@ def test_a_planned_stop_is_listed_whatever_its_rank() -> None:
     assert shown[-1] == "osm:node/28"
 
 
+def test_the_best_of_each_search_are_listed_however_many_others_are_named() -> None:
+    """Of thirty restaurants that were looked for last the writer saw none."""
+    text = ", ".join(f"Sammlung {number}" for number in range(25))
+    last = [place(n, source=f"a18-{n}", category="restaurant") for n in range(40, 60)]
+    shown = [each["id"] for each in listed_places([*MANY, *last], text)]
+    assert shown == [f"osm:node/{number}" for number in (*range(25), *range(40, 43))]
+
+
+def test_of_a_stop_that_has_several_records_one_is_listed_where_it_is_named() -> None:
+    stops = [place(n, name="Senaatintori", category="tram stop") for n in range(40, 43)]
+    shown = [each["id"] for each in listed_places([*MANY, *stops], "At Senaatintori.")]
+    assert shown == [f"osm:node/{number}" for number in (*range(19), 40)]
+
+
 def test_what_ways_lead_to_and_thoughts_name_or_cite_is_listed_whatever_its_rank() -> None:
     """The writer saw nine walks, and of the cafés at their ends no hours."""
     chosen = chosen_places(APART, [WAY], ["(Sunday) Sammlung 22 before noon", "then [^a0-25]"])

@@ -50,8 +50,10 @@ def mentioned(places: Sequence[Place], text: str) -> dict[str, int]:
     not inside a longer place name or an address, and a name of two characters only if it stands
     alone. A branch left out means every branch known, unless the text names one of them in full.
     What has no name is named only by its kind with where it is: a word of a kind names no place.
+    Nor does a word in small letters name one that is called so, in a text that has capitals: the
+    story is not the Story.
     """
-    rest = _plain(LINK_TARGET.sub("]", strip_references(text)))
+    rest = _plain(_without_small(places, LINK_TARGET.sub("]", strip_references(text))))
     full: dict[str, list[str]] = defaultdict(list)
     short: dict[str, list[str]] = defaultdict(list)
     for place in places:
@@ -78,6 +80,20 @@ def mentioned(places: Sequence[Place], text: str) -> dict[str, int]:
         for id in named:
             positions[id] = min(first, positions.get(id, first))
     return positions
+
+
+def _without_small(places: Sequence[Place], text: str) -> str:
+    """Return a text with the words masked that are a place's one-word name in small letters."""
+    names = [name for place in places
+             for name in (without_branch(place["name"]), place.get("name_en"),
+                          *place.get("other_names", []))
+             if name and name[0].isupper() and name[1:].islower() and " " not in name]  # fmt: skip
+    # A question has one capital, if any.
+    for name in dict.fromkeys(names) if any(map(str.isupper, text[1:])) else ():
+        if (small := name.lower()) in text:
+            whole = re.compile(rf"(?<!\w){re.escape(small)}(?!\w)")
+            text = whole.sub(_MASK * len(small), text)
+    return text
 
 
 def named_in(names: Mapping[str, Sequence[str]], text: str) -> list[str]:

@@ -63,7 +63,7 @@ _ALWAYS_SAID = {
     "model_weak", "notes_lack", "outing_too_few", "outing_impossible", *{*REMARKS} - {_TAKEN},
     "no_documents", "none_to_read", "attachments_unread", NOT_LOOKED_UP, STOPPED_EARLY,
 }  # fmt: skip
-_IN_LINE, _LONGEST_NOTE = 2, 160
+_IN_LINE, _LONGEST_NOTE = 2, 360
 _SAID, _SAID_MISSING, _ENOUGH_WORDS, _LEAST_WORDS, _SHORT_TEXT = 0.6, 0.25, 5, 3, 200
 
 

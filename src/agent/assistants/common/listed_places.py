@@ -15,6 +15,7 @@ from agent.texts import Language, is_chinese, say
 
 MOST_LISTED = 20
 """Places in a prompt, beside those that are named."""
+_OF_A_SEARCH = 3
 _SAME_M = 1
 """Metres between a place and the end of a way to it: ends have six decimals."""
 
@@ -36,7 +37,7 @@ def chosen_places(
             for end in (*route.get("ends", ()), *route.get("via", ()))]  # fmt: skip
     cited = {*cited_ids(text)}
     return {
-        *mentioned(places, text),
+        *_named(places, text),
         *(
             place["id"]
             for place in places
@@ -51,15 +52,36 @@ def listed_places(
 ) -> list[Place]:
     """Return the best places, and those that texts name or are stops, by their ids.
 
-    These whatever their rank; the kinds share the room that is left in turn. All in their order.
+    These whatever their rank; the kinds share the room that is left in turn. The best of each
+    search are there, too: what was looked for last is named nowhere. All in their order.
     """
     if len(places) <= most:
         return list(places)
-    named = {*mentioned(places, texts), *(p["id"] for p in places if p["id"] in stops)}
-    room = max(0, most - len(named))
-    others = _in_turn([place for place in places if place["id"] not in named])[:room]
-    shown = {*named, *(place["id"] for place in others)}
+    named = {*_named(places, texts), *(p["id"] for p in places if p["id"] in stops)}
+    others = _in_turn([place for place in places if place["id"] not in named])
+    room, taken = max(0, most - len(named)), Counter(map(_search, places))
+    taken.subtract(map(_search, others))
+    shown = {*named}
+    for at, place in enumerate(others):
+        if at < room or (taken[_search(place)] < _OF_A_SEARCH and not fails_a_demand(place)):
+            shown.add(place["id"])
+            taken[_search(place)] += 1
     return [place for place in places if place["id"] in shown]
+
+
+def _search(place: Place) -> str:
+    """Return what the places of one call of the map have in common."""
+    return place["source"].partition("-")[0]
+
+
+def _named(places: Sequence[Place], text: str) -> set[str]:
+    """Return the ids of the places that a text names; of a stop's records the first."""
+    named = mentioned(places, text)
+    first = dict[tuple[str, str | None], str]()
+    for place in places:
+        if place["id"] in named:
+            first.setdefault((place["name"], place["category"]), place["id"])
+    return {*first.values()}
 
 
 def _in_turn(places: Sequence[Place]) -> list[Place]:
