@@ -7,6 +7,7 @@ from agent.evidence.geo import (
     distance_m,
     gcj02_to_wgs84,
     in_china_box,
+    name_at,
     parse_lnglat,
     wgs84_to_gcj02,
 )
@@ -62,3 +63,20 @@ def test_what_is_no_coordinate_pair_is_none(text: str) -> None:
 def test_a_pair_abroad_keeps_its_order() -> None:
     assert parse_lnglat("2.35,48.85") == (2.35, 48.85)
     assert parse_lnglat("-33.86,151.2") == (151.2, -33.86)
+
+
+@pytest.mark.parametrize(
+    ("position", "name"),
+    [
+        ("24.939753,60.170605", "bicycles"),
+        ("24.9398,60.1706", "bicycles"),
+        ("24.94,60.171", "bicycles"),
+        ("24.9395,60.1705", None),
+        ("24.9395000,60.1705000", None),
+        ("24.95,60.18", None),
+    ],
+)
+def test_a_position_is_called_as_what_it_is_rounded_from_not_as_what_is_nearest(
+    position: str, name: str | None
+) -> None:
+    assert name_at(position, {"24.939753,60.170605": "bicycles"}) == name

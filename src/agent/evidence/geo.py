@@ -12,8 +12,8 @@ from agent.core.patterns import Linear
 from agent.evidence.types import Crs, Location, Point
 from agent.texts import Language, say
 
-_BESIDE_M = 100
-"""As far as a position is rounded by a model."""
+_BESIDE_M, _DEGREE_M = 100, 157_000
+"""Metres by which a model rounds a position at most, and of a degree to both sides."""
 
 
 def location_in(crs: Crs, point: Point) -> Location:
@@ -124,7 +124,8 @@ def exact_position(position: str) -> str:
 def name_at(position: str, names: Mapping[str, str]) -> str | None:
     """Return the name of a position among those of exact ones.
 
-    Of a position that a model has rounded it is that of the known one right beside it.
+    Of a position that a model has rounded it is that of the known one that it may be: one that it
+    has made up is not what happens to stand nearest to it.
     """
     if name := names.get(exact_position(position)):
         return name
@@ -132,7 +133,10 @@ def name_at(position: str, names: Mapping[str, str]) -> str | None:
         return None
     positions = ((at, name) for text, name in names.items() if (at := parse_lnglat(text)))
     near = min(((distance_m(point, at), name) for at, name in positions), default=None)
-    return near[1] if near and near[0] <= _BESIDE_M else None
+    sides = _PAIR.fullmatch(position)
+    last = min(len(side.partition(".")[2]) for side in sides.groups()) if sides else 0
+    rounded = min(_BESIDE_M, _DEGREE_M * 10**-last + 1)
+    return near[1] if near and near[0] <= rounded else None
 
 
 def _is_swapped(first: float, second: float) -> bool:
