@@ -36,6 +36,7 @@ async def test_an_answer_that_is_no_report_keeps_its_signs() -> None:
     "text",
     [
         f"故宫全年开放{CITED}。{FIRST}",
+        f"# 故宫的门票与开放时间\n\n- 故宫全年开放{CITED}。\n- {FIRST}",
         f"{FIRST}故宫全年开放{CITED}。它的门票60元{CITED}。",
         f"{FIRST}\n\n故宫全年开放{CITED}。",
     ],

@@ -56,11 +56,12 @@ def without_false(statements: Sequence[Statement], outcomes: Sequence[Outcome]) 
     next sentence may refer back to.
     """
     found = [*outcomes]
+    first = next((at for at, one in enumerate(statements) if one.kind != "heading"), 0)
     for at, one in enumerate(statements):
         is_false = outcomes[at].verdict == "contradicted" or one.plain in outcomes[at].spans
         behind = [each for each in statements[at + 1 : at + 2] if each.block == one.block]
         leans = any(each.kind == "sentence" or each.line == one.line for each in behind)
-        goes = at > 0 and outcomes[at].fails and is_false and not leans
+        goes = at > first and outcomes[at].fails and is_false and not leans
         if goes and can_be_left_out(statements, at, found):
             found[at] = replace(outcomes[at], revised="")
     return found
