@@ -138,18 +138,18 @@ def _ends(
 
     And whether rows between have none.
     """
-    here = _stops(rows[at], column, places)
-    above = [_stops(row, column, places) for row in reversed(rows[1:at])]
+    here = stops_of(rows[at], places, but=column)
+    above = [stops_of(row, places, but=column) for row in reversed(rows[1:at])]
     before = next(filter(None, above), [])
     if not (here and before) or here[0]["id"] == before[-1]["id"]:
         return None, False
     return (before[-1], here[0]), not above[0]
 
 
-def _stops(row: CellRow, but: int, places: Sequence[Place]) -> list[Place]:
+def stops_of(row: CellRow, places: Sequence[Place], *, but: int = -1) -> list[Place]:
     """Return the places that a row cites in its order, else those that its cells name.
 
-    Not those of the way's own cell.
+    Not those of one of its columns, such as the way's own cell.
     """
     cells = [cell.text for column, cell in enumerate(row) if column != but]
     by_url = {link_url(place["url"]): place for place in reversed(places) if place["url"]}

@@ -49,6 +49,7 @@ from agent.evidence.claims.revision import (
 from agent.evidence.claims.rewording import deciding_passages
 from agent.evidence.claims.statements import Statement, headings
 from agent.evidence.language import sentence_spans
+from agent.evidence.planned_hours import hours_faults
 from agent.evidence.types import Source
 from agent.prompts import Raw, render
 from agent.state import answer_language
@@ -296,7 +297,7 @@ class _Revising:
         A reading that names no part of the question is none.
         """
         reply = await self._reply(Review, REVIEW)
-        left = await self._left_untold()
+        left = [*await self._left_untold(), *await self._closed()]
         if reply is None or not (reply.parts or reply.findings):
             self.review = left
             return False
@@ -314,6 +315,13 @@ class _Revising:
         )
         self.untold = {f"d{n}": line for n, line in enumerate(left, 1)}
         return [ReviewLine(name, f"not both told: {line}") for name, line in self.untold.items()]
+
+    async def _closed(self) -> list[ReviewLine]:
+        """Return a line for each stop of a plan that its record has closed then."""
+        draft, text = self.rounds.draft, self.claims.text
+        places, today = draft.known_places, draft.turn["today"]
+        lines = await compute(lambda: hours_faults(text, places, today), otherwise=list[str])
+        return [ReviewLine(f"o{n}", f"hours: {line}") for n, line in enumerate(lines, 1)]
 
     async def asked_for(self) -> Revision:
         """Return all edits; none where the model fails, or what came before it failed.

@@ -1,0 +1,66 @@
+"""Hold a plan's stops against the hours of their own records on the days that it names."""
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+
+from agent.evidence.days import days_named
+from agent.evidence.figures import figures
+from agent.evidence.hours import Opening, clock_of, yearly_hours
+from agent.evidence.records import with_weekday
+from agent.evidence.tables import CellRow, tables_in
+from agent.evidence.told_ways import stops_of
+from agent.evidence.types import Place
+
+_TIME_CELLS, _RANGE, _MORNING = 2, 2, 5 * 60
+"""Cells of a row that may tell its time; ends of a range; before which minute it is night."""
+
+
+def hours_faults(text: str, places: Sequence[Place], today: str) -> list[str]:
+    """Return a line for each stop that is closed on its day or at its time, or has other hours.
+
+    A stop is a row of a table that tells a time and one place, its day stands in the row, in one
+    above or in the heading.
+    """
+    found = list[str]()
+    for rows in tables_in(text):
+        day = next(iter(days_named(_heading_above(text, rows[0][0].start), today)), "")
+        for row in rows[1:]:
+            day = next(iter(days_named(row[0].text, today)), day)
+            stops = {place["id"]: place for place in stops_of(row, places)}
+            if day and len(stops) == 1:
+                [place] = stops.values()
+                found += [f"{place['name']}, {fault}" for fault in _faults(row, place, day)]
+    return found
+
+
+def _heading_above(text: str, at: int) -> str:
+    lines = reversed(text[:at].splitlines())
+    return next((line for line in lines if line.startswith(("#", "**"))), "")
+
+
+def _faults(row: CellRow, place: Place, day: str) -> Iterator[str]:
+    every, weekday = yearly_hours(place) or [], date.fromisoformat(day).isoweekday()
+    own = [each for each in every if weekday in each.days]
+    if not every or any(each.written for each in own):
+        return
+    told = with_weekday(day, "en")
+    if not own:
+        yield f"{told}: its record says it is closed that day ({_ranges(every)} on others)"
+        return
+    clocks = [f.clock for cell in row[:_TIME_CELLS] for f in figures(cell.text) if f.clock]
+    if not clocks:
+        return
+    at = clocks[0]
+    if at >= _MORNING and not any(each.start <= at < each.end for each in own):
+        yield f"{told}, {clock_of(at)}: its record says {_ranges(own)} that day"
+        return
+    spans, others = {(o.start, o.end) for o in own}, {(o.start, o.end) for o in every}
+    for cell in row[1:]:
+        times = [figure.clock for figure in figures(cell.text) if figure.clock is not None]
+        if len(times) == _RANGE and tuple(times) in others - spans:
+            yield f"{told}: {cell.text} are the hours of another day; that day {_ranges(own)}"
+
+
+def _ranges(hours: Sequence[Opening]) -> str:
+    spans = dict.fromkeys(f"{clock_of(each.start)}–{clock_of(each.end)}" for each in hours)
+    return ", ".join(spans)

@@ -1,0 +1,45 @@
+"""A plan's stops are held against the hours of their records on the days that it names."""
+
+import pytest
+
+from agent.evidence.planned_hours import hours_faults
+from agent.evidence.types import Place
+from tests.unit import export_samples
+
+TODAY = "2026-11-30"
+MUSEUM: Place = Place(**{  # type: ignore[typeddict-item]
+    **export_samples.place(name="Ateneum"), "id": "osm:1",
+    "hours_osm": "Tu-Fr 10:00-20:00; Sa-Su 10:00-17:00",
+})  # fmt: skip
+
+
+def faults(*rows: str, head: str = "## Plan") -> list[str]:
+    table = "\n".join(["| Time | Stop | Hours |", "|---|---|---|", *rows])
+    return hours_faults(f"{head}\n\n{table}\n", [MUSEUM], TODAY)
+
+
+@pytest.mark.parametrize(
+    ("row", "fault"),
+    [
+        ("| Fri 4 Dec 11:00 | Ateneum | 10:00–20:00 |", ""),
+        ("| Sat 5 Dec 11:00 | Ateneum | 10:00–17:00 |", ""),
+        ("| Mon 7 Dec 11:00 | Ateneum | 10:00–20:00 |", "closed that day"),
+        ("| Sat 5 Dec 18:00 | Ateneum | – |", "18:00: its record says 10:00–17:00 that day"),
+        ("| Sat 5 Dec 11:00 | Ateneum | 10:00–20:00 |", "hours of another day"),
+        ("| 11:00 | Ateneum | 10:00–20:00 |", ""),
+        ("| Sat 5 Dec 18:00 | Kamppi | – |", ""),
+    ],
+)
+def test_a_stop_that_is_closed_then_or_has_another_day_s_hours_is_told(
+    row: str, fault: str
+) -> None:
+    found = faults(row)
+    assert len(found) == bool(fault)
+    assert all(fault in line and line.startswith("Ateneum, 2026-12-0") for line in found)
+
+
+def test_a_day_stands_in_a_row_above_or_in_the_heading() -> None:
+    later = "| 18:30 | Ateneum | – |"
+    assert len(faults("| Sat 5 Dec 9:00 | Kamppi | – |", later)) == 1
+    assert len(faults(later, head="## Day 2: Saturday 5 December")) == 1
+    assert faults(later, head="## Day 1: Friday 4 December") == []
