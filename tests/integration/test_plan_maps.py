@@ -220,3 +220,27 @@ async def test_a_map_that_cannot_be_had_is_one_gap(lab: PlanLab) -> None:
     state = await lab.ask(QUESTION)
     assert [gap["code"] for gap in told(state)["gaps"]] == ["map_key_missing"]
     assert state["executor_result"][0]["documents"]
+
+
+async def test_a_stop_that_is_closed_on_its_day_goes_to_the_revision(
+    lab: PlanLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(BRIDGE, "open_time", "周二至周日 09:00-17:00")
+    rows = "| 周一 10:00 | 断桥 |\n| 周二 18:00 | 断桥 |\n| 周三 10:00 | 断桥 |"
+    day = f"# 安排\n\n先看断桥。\n\n| 时间 | 地点 |\n|---|---|\n{rows}"
+
+    def writes(turn: ModelTurn) -> ModelReply:
+        name = re.findall(r"\[\^(\S+?)\] 断桥", turn.user)[0]
+        return ModelReply(text=day.replace("先看断桥", f"先看断桥[^{name}]"))
+
+    llm = lab.world.gemini.llm = Planner(
+        {"query": "西湖 景点", "sources": ["map"]},  # type: ignore[arg-type]
+        execute_decide=looks_up("maps_around_search", keywords="公园"),
+        claim_check=own_words, dossier=writes,
+    )  # fmt: skip
+    lab.services.maps = OneBridge()
+    await lab.ask(QUESTION)
+    told = lines(llm.asked("revise")[0].user, "review")
+    assert [line.split(" (")[0].split(": ")[0] for line in told] == ["o1 hours", "o2 hours"]
+    assert "closed that day" in told[0]
+    assert "09:00–17:00 that day" in told[1]
