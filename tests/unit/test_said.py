@@ -12,6 +12,7 @@ from agent.evidence.names import with_pinyin
 from agent.evidence.records import place_facts, route_text
 from agent.evidence.said import (
     anchor_said,
+    as_written,
     names_said,
     place_said,
     route_said,
@@ -19,6 +20,7 @@ from agent.evidence.said import (
     with_said,
 )
 from agent.evidence.types import Anchor, Distance, MapTask, Place, Route, Source
+from agent.texts import Language
 from tests.unit.test_evidence_mentions import place
 
 BUND = {"外滩": "the Bund"}
@@ -108,6 +110,28 @@ def test_the_two_that_something_is_looked_for_between_are_called_as_who_asks_cal
         task, {next(iter(said)): "Helsinki Central Railway Station", "Torni": "Torni"}
     )
     assert found["Helsinki Central Railway Station"] == "ヘルシンキ中央駅"
+
+
+@pytest.mark.parametrize(
+    ("text", "reader", "english", "expected"),
+    [
+        ("- **Rahamuseo (Музей Банка)**: рядом", "ru", "Bank Museum", "Музей Банка"),
+        ("- **Rahamuseo (музей)**: рядом", "ru", "Bank Museum", "Bank Museum"),
+        ("- **Rahamuseo (Kaivokatu 8)**: рядом", "ru", "Bank Museum", "Bank Museum"),
+        ("- **Rahamuseo (Музей Банка)**: рядом", "ru", "Музей денег", "Музей денег"),
+        ("- **Rahamuseo (Museum der Bank)**: nah", "de", "Bank Museum", "Bank Museum"),
+        ("- **Rahamuseo**: рядом", "ru", None, None),
+    ],
+)
+def test_a_place_is_called_as_the_text_calls_it_in_its_reader_s_script(
+    text: str, reader: Language, english: str | None, expected: str | None
+) -> None:
+    """A Russian read "Bank of Finland Museum" on the card, and his own word nowhere."""
+    known = place("Rahamuseo")
+    if english:
+        known["name_en"] = english
+    (told,) = as_written([known], text, reader)
+    assert told.get("name_en") == expected
 
 
 def test_the_ends_of_a_way_are_called_as_its_asker_calls_them_also_over_other_places() -> None:

@@ -6,7 +6,7 @@ from agent.core.strings import alphabets, has_han, parted_brackets
 from agent.evidence.language import fold, words
 from agent.evidence.names import own_distance
 from agent.evidence.types import Anchor, Distance, MapTask, Place, Route, Source
-from agent.texts import Language
+from agent.texts import Language, say
 from agent.texts.languages import may_be
 
 BETWEEN_STOPS = " → "
@@ -14,6 +14,8 @@ BETWEEN_STOPS = " → "
 
 _WITHOUT_FORMS = frozenset({"CJK", "HIRAGANA", "KATAKANA"})
 """Scripts in which a word stands in a question as it stands alone, and a branch behind any name."""
+
+_LONGEST_NAME = 80
 
 AskerWords = Mapping[str, str]
 """The asker's words by the names that the map has."""
@@ -66,6 +68,24 @@ def names_said(task: MapTask, meant: Mapping[str, str]) -> dict[str, str]:
         if word := said.get(name) or (name if is_foreign else ""):
             found[own] = word
     return found
+
+
+def as_written(places: Sequence[Place], text: str, reader: Language) -> list[Place]:
+    """Return places called as a text calls them behind their names, in its reader's script.
+
+    "Suomen Pankin rahamuseo (Музей Банка Финляндии)" is no "Bank of Finland Museum" to a Russian.
+    A name begins with a capital, where a script has those: "(музей)" tells what it is.
+    """
+    script = alphabets(say("records.modes.walking", reader)) - {"LATIN"}
+
+    def own(place: Place) -> str:
+        _, is_named, rest = text.partition(f"{place['name']} (")
+        name, closes, _ = rest[:_LONGEST_NAME].partition(")")
+        is_name = bool(is_named and closes) and name[:1].isupper() and alphabets(name) <= script
+        return name if is_name and script.isdisjoint(alphabets(place.get("name_en", ""))) else ""
+
+    return [Place(**{**place, "name_en": name}) if (name := own(place)) else place
+            for place in places]  # fmt: skip
 
 
 def words_before(known: Sequence[Place], reader: Language) -> dict[str, str]:
