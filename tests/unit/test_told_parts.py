@@ -49,7 +49,9 @@ ROWS = [
     ("", "2. Heping Guoju: a retro street①", "a retro street①"),
     ("", "午餐：和平菓局（王府井店），可先取号①", "午餐：可先取号①"),
     ("Heping Guoju", " is 81 m from the corner where the old cinema and the bookshop used to be.",
-     "is 81 m from the corner where the old cinema and the bookshop used to be."),
+     "Heping Guoju is 81 m from the corner where the old cinema and the bookshop used to be."),
+    ("Heping Guoju", " replaces the museum: 81 m, free under 18①.",
+     "Heping Guoju replaces the museum: 81 m, free under 18①."),
     ("Heping Guoju", ": شارع بطراز بكين القديمة وركن للعب 81 m①.",
      "شارع بطراز بكين القديمة وركن للعب 81 m①."),
     ("和平菓局", "：距王府井81米，评分4.5，¥40，雨天首选①", "雨天首选①"),
@@ -140,10 +142,13 @@ def test_a_message_tells_what_of_a_bullet_its_card_says() -> None:
         ("1. 先买票\n2. 书店\n3. 儿童乐园", []),
         ("1. 书店\n2. 儿童乐园", ["书店", "儿童乐园"]),
         ("- 先买票\n- 书店\n- 儿童乐园", ["书店", "儿童乐园"]),
+        ("- 儿童乐园：2 × 8 = 16元\n- 书店：8元", ["书店"]),
     ],
-    ids=["as the pins", "a second count", "all places", "no numbers"],
+    ids=["as the pins", "a second count", "all places", "no numbers", "a sum"],
 )
-def test_steps_whose_numbers_are_not_the_pins_are_no_cards(text: str, cards: list[str]) -> None:
+def test_steps_with_other_numbers_than_pins_and_sums_are_no_cards(
+    text: str, cards: list[str]
+) -> None:
     numbers = {"儿童乐园": 2, "书店": 3}
     places = [Place(**{**export_samples.place(number, name), "number": number})
               for name, number in numbers.items()]  # fmt: skip

@@ -61,6 +61,7 @@ _LETTERS = re.compile(r"[^\W_]+")
 _MOST_BEFORE, _MOST_TIME = 6, 24
 """Characters before a bullet's name, and such as tell when one is there."""
 _BREAKS = ("softbreak", "hardbreak")
+_EQUALS = " = "
 Span = tuple[int, int]
 
 
@@ -70,8 +71,10 @@ def told_parts(text: str, place: Place, name: Span | None) -> list[Span]:
     `name` is where it stands, at the front; what is said before it stays, as when one is there.
     Clauses between others stay too: "two shops, 133 m, and 118 m" is not whole without its middle.
     So does the only one before others that has words, and what a "but" hangs on: "open till ten,
-    but not on Mondays".
+    but not on Mondays". A name before a verb stays with it: "Ateneum replaces the museum".
     """
+    if name and text[name[1] :][:1] == " " and text[name[1] + 1 :][:1].islower():
+        name = None
     at, name_end = name or (0, 0)
     # The name in the other language may stand behind, in brackets.
     alias = _ALIAS.match(text, name_end) if name else None
@@ -339,9 +342,12 @@ class PlaceCards:
     def _place_of(self, children: Sequence[Token]) -> tuple[int, Place] | None:
         """Return the place that a bullet names first, and the number of its record.
 
-        The bullet cites it, of two of one name first, or can mean no other.
+        The bullet cites it, of two of one name first, or can mean no other. One that calculates is
+        about a sum.
         """
         text = "".join(child.content for child in children)
+        if _EQUALS in text:
+            return None
         cites = [child.content for child in children if child.content.isdigit()]
         head = _head_of(children)
         named = [(cited, place, span) for cited, place in self._places

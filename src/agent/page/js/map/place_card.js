@@ -107,10 +107,10 @@ export function citesIn(bullet) {
  * @param {Element} box @param {string} words of it @param {Place} place
  * @returns {[number, number][]}
  */
-function toldParts(box, words, { told = [], ...place }) {
-  /** @type {[number, number][]} */
-  const parts = told.map(([at, said]) => [at, at + said.length]);
-  if (parts.length && told.every(([at, said]) => words.startsWith(said, at))) return parts;
+function toldParts(box, words, { told, ...place }) {
+  if (told?.every(([at, said]) => words.startsWith(said, at))) {
+    return told.map(([at, said]) => [at, at + said.length]);
+  }
   const span = nameIn(words, place, box.querySelector("strong")?.textContent ?? "");
   if (!span) return [];
   const isFirst = !/\p{L}|\d:\d/u.test(words.slice(0, span[0]));

@@ -113,7 +113,7 @@ export class PlacesView {
 
   /**
    * Returns the bullet of each place that has one: it names the place first and cites its record, of two of
-   * one name first, or can mean no other.
+   * one name first, or can mean no other. One that calculates is about a sum.
    * @param {Place[]} places @param {Source[]} sources @param {Answer["outing"]|undefined} outing
    */
   #bulletsOf(places, sources, outing) {
@@ -123,6 +123,7 @@ export class PlacesView {
     /** @type {NodeListOf<HTMLElement>} */
     const nodes = this.#body.querySelectorAll("li:not([data-place-id])");
     for (const node of nodes) {
+      if (node.textContent.includes(" = ")) continue;
       const cites = citesIn(node), head = node.querySelector("strong")?.textContent ?? "";
       const named = places.filter((place) => nameIn(node.textContent, place, head));
       /** @param {Place} place */
