@@ -2,6 +2,7 @@
 
 import pytest
 
+from agent.cli import main
 from agent.cli.console import fail
 from agent.client.connection import run_error
 from agent.core.errors import AgentError, ConfigurationError, InputError, StoreFailed
@@ -60,3 +61,21 @@ def test_a_refusal_of_the_server_is_a_sentence() -> None:
     refused = private_json({"detail": "there is no such thread"}, 404)
     assert refused.body == b'{"detail":"There is no such thread."}'
     assert private_json({"details": "kept"}).body == b'{"details":"kept"}'
+
+
+@pytest.mark.parametrize(("raised", "told"), [
+    (ConfigurationError("GEMINI_API_KEY", "is not valid", fault="key_refused"),
+     "tanlu: GEMINI_API_KEY：无效：服务拒绝了这个密钥"),
+    (KeyboardInterrupt(), "tanlu: 提问已取消。"),
+])  # fmt: skip
+def test_what_ends_a_question_is_told_in_its_language(
+    raised: BaseException, told: str, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    def ended(*_: object) -> None:
+        raise raised
+
+    monkeypatch.setenv("LC_ALL", "en_US.UTF-8")
+    monkeypatch.setattr("agent.cli.ask._run_to_answer", ended)
+    assert main(["ask", "--offline", "故宫几点开门"]) in (1, 130)
+    assert capsys.readouterr().err.startswith(told)

@@ -34,7 +34,7 @@ from agent.core.errors import AgentError, ConfigurationError, StoreFailed
 from agent.core.faults import contained
 from agent.export import export_failed
 from agent.export.finished import FinishedAnswer
-from agent.texts import Language, say, stop_of
+from agent.texts import Language, problem_text, say, stop_of
 from agent.texts.languages import language_of_setting
 
 if TYPE_CHECKING:
@@ -71,12 +71,15 @@ def run_command(arguments: Namespace) -> int:
     except AgentError as error:
         with contextlib.suppress(AgentError):  # the folder's own problem came first
             record.fail(request.thread_id, error)
-        return fail(error, code=_exit_code(error))
+        told: str | AgentError = error
+        if isinstance(error, ConfigurationError):
+            told = problem_text(error, _language(request))
+        return fail(told, code=_exit_code(error))
     except StoreFailed as error:
         return fail(stop_of(error, _language(request)), then=_go_on(request, arguments, accepted))
     except KeyboardInterrupt:
         then = _go_on(request, arguments, accepted)
-        return fail("The question was cancelled.", code=CANCELLED, then=then)
+        return fail(say("terminal.cancelled", _language(request)), code=CANCELLED, then=then)
     return ANSWERED if all_saved else FAILED
 
 
@@ -114,7 +117,8 @@ async def _name_last_thread(arguments: Namespace) -> None:
 
 
 def _go_on(request: AskRequest, arguments: Namespace, accepted: asyncio.Event) -> str:
-    return f"Go on with: {_command(request, arguments, '')}" if accepted.is_set() else ""
+    command = _command(request, arguments, "")
+    return say("terminal.go_on", _language(request), command=command) if accepted.is_set() else ""
 
 
 def _exit_code(error: AgentError) -> int:
