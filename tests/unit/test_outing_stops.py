@@ -8,7 +8,9 @@ import pytest
 
 from agent.evidence.hours import minutes_of
 from agent.evidence.kinds import is_break, is_for_evenings, is_meal, is_spot, is_stop, stay
-from agent.evidence.outing.plan import HERE, Aim, estimated_leg, plan_day, used_legs
+from agent.evidence.outing.aim import Aim
+from agent.evidence.outing.legs import HERE, estimated_leg, used_legs
+from agent.evidence.outing.plan import plan_day
 from agent.evidence.outing.text import leg_text, outing_lines, outing_section
 from agent.evidence.types import Leg, Place, PlaceVerdict, Point
 from agent.nodes.plan_outing import coming_in

@@ -235,6 +235,20 @@ def is_any_of_kind(word: str) -> bool:
     return is_bare or bool(meal_named(word) or word.strip().casefold() in _COFFEE)
 
 
+def names_kind(text: str, word: str) -> bool:
+    """Return whether a text names a kind of place that a search's word is for: by it, or its own.
+
+    >>> names_kind("Un museo y un parque", "museum"), names_kind("去博物馆", "博物馆")
+    (True, True)
+    """
+    kind, said = kind_searched(word), words(text)
+    own = in_every_language(f"constraints.kinds.{kind}") if kind else []
+    return any(
+        fold(each) in fold(text) if has_han(each) else bool(words(each)) and words(each) <= said
+        for each in (word, *own)
+    )
+
+
 def is_called(place: Place, word: str) -> bool:
     """Return whether a place is what a word of an order says, by its name or its record's kind.
 

@@ -343,8 +343,12 @@ class OutingWish(TypedDict, total=False):
     """From one stop to the next; what is further is ridden."""
     max_walk_min: int
     """The same in minutes."""
+    any_order: bool
+    """Whether `order` says only what stops there are, and not when."""
+    ordered: bool
+    """Whether somebody said an order before the day was changed: it is that of its stops."""
     on_foot: bool
-    """All ways, however long, unless a limit on walks is named."""
+    """All ways: that one is longer than a named limit on walks is told."""
     little_walking: bool
     sets_out: bool
     """Whether one leaves home when it begins, and is not at the first stop yet."""

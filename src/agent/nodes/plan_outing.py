@@ -26,6 +26,7 @@ from agent.evidence.kinds import (
     is_found_for,
     is_meal,
     is_stop,
+    names_kind,
 )
 from agent.evidence.mentions import (
     fails_a_demand,
@@ -36,15 +37,9 @@ from agent.evidence.mentions import (
 )
 from agent.evidence.names import with_pinyin
 from agent.evidence.ordering import judged
-from agent.evidence.outing.plan import (
-    HERE,
-    Aim,
-    Legs,
-    plan_day,
-    sorted_out,
-    stars_of,
-    used_legs,
-)
+from agent.evidence.outing.aim import Aim, stars_of
+from agent.evidence.outing.legs import HERE, Legs, used_legs
+from agent.evidence.outing.plan import plan_day, sorted_out
 from agent.evidence.outing.schedule import MEALS
 from agent.evidence.outing.wish import dated_wish, with_found_places
 from agent.evidence.types import Gap, LeftOut, Leg, MapTask, Outing, OutingWish, Place
@@ -89,7 +84,7 @@ async def plan_outing(
     turn = Turn(**{**turn, "outing": wish})
     aim = Aim(
         wish, reader_language(turn), turn["near"], _wanted(state, places), _planned_before(state),
-        _kinds(state), _chosen(state, places),
+        _kinds(state), _chosen(state, places), _asked_kinds(state),
     )  # fmt: skip
     planner = _Planner(places, aim, services=services, meter=meter, emit=emit)
     asked_for = _asked_for(state, places)
@@ -300,6 +295,15 @@ def _kinds(state: OverallState) -> frozenset[str]:
     tasks = [task for query in state["query_list"] if (task := query["map"])]
     kinds = [task.get("keywords") or [] for task in tasks if task["intent"] != "poi"]
     return frozenset(" ".join(word.split()).casefold() for words in kinds for word in words)
+
+
+def _asked_kinds(state: OverallState) -> list[str]:
+    """Return of these the ones that the question itself names, in any language that has texts.
+
+    "A cinema near the museum" asks for no museum.
+    """
+    said = without_origins(f"{state['turn']['question']}\n{words_of_user(state['turn'])}")
+    return [word for word in sorted(_kinds(state)) if names_kind(said, word)]
 
 
 def _chosen(state: OverallState, places: Sequence[Place]) -> frozenset[str]:

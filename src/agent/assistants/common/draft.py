@@ -57,7 +57,7 @@ from agent.evidence.records import (
     route_lines,
 )
 from agent.evidence.references import SourceListFilter, resolved
-from agent.evidence.types import Constraints, Gap, Place, Route, Source
+from agent.evidence.types import Constraints, Gap, Place, Route, Source, Weather
 from agent.search.hits import RULED_OUT, rules_text
 from agent.search.rules import rules_of
 from agent.state import Gathered, Previous, Turn, answer_tag, reader_language
@@ -150,8 +150,7 @@ class Draft:
         self.body, self.below = "", ""
         self.conclude: Callable[[Checked], Checked] = lambda checked: checked
         """What an assistant makes of the message by what its check came to."""
-        weather = one_a_city(state.get("weather", []))
-        short = forecast_gaps(weather, days_forecast(self.turn, weather), self.language)
+        short = self._forecast_gaps(one_a_city(state.get("weather", [])))
         self.gaps: list[Gap] = [*state.get("gaps", []), *short, *model_gaps(self.turn)]
         if configuration.answer_now:
             self.gaps = with_early_stop(self.gaps, self.language)
@@ -165,6 +164,9 @@ class Draft:
         """What is shown of the model's text so far."""
         self.unfinished = False
         """Characters between the notice and the sections that code adds, as far as written."""
+
+    def _forecast_gaps(self, weather: Sequence[Weather]) -> list[Gap]:
+        return forecast_gaps(weather, days_forecast(self.turn, weather), self.language)
 
     @property
     def model(self) -> str:

@@ -91,7 +91,8 @@ class PlannedDay(BaseModel):
     on_foot: bool = False
     little_walking: bool = False
     sets_out: bool = Field(False, description="begins is leaving home")
-    order: list[str] = Field([], description="if said: keywords, names, lunch")
+    order: list[str] = Field([], description="keywords, names, lunch")
+    any_order: bool = Field(False, description="no order said")
     meals: list[str] = Field([], description="lunch, dinner")
     changes: list[PlannedChange] = []
 

@@ -2,18 +2,18 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
-from itertools import pairwise
-from statistics import median
+from itertools import pairwise, product
 from typing import get_args
 
 from agent.evidence.feasts import shared_feast
-from agent.evidence.geo import distance_text, metres_apart
-from agent.evidence.hours import Opening, clock_of, minutes_of, yearly_hours
+from agent.evidence.geo import metres_apart
+from agent.evidence.hours import clock_of, minutes_of, yearly_hours
 from agent.evidence.kinds import (
     USUAL_MINUTES,
+    in_words,
     is_any_of_kind,
     is_break,
     is_called,
@@ -26,6 +26,24 @@ from agent.evidence.kinds import (
 )
 from agent.evidence.mentions import places_of
 from agent.evidence.names import map_name
+from agent.evidence.outing.aim import (
+    Aim,
+    first_of_turns,
+    kinds_of,
+    price_a_head,
+    spans_on,
+    stars_of,
+    without_far,
+)
+from agent.evidence.outing.legs import (
+    HERE,
+    STEP,
+    Legs,
+    is_beyond,
+    is_near_wanted,
+    leg_between,
+    timed,
+)
 from agent.evidence.outing.schedule import (
     MEALS,
     MOST_VISITS,
@@ -43,47 +61,34 @@ from agent.evidence.types import (
     LeftOutReason,
     Leg,
     Outing,
-    OutingWish,
     Place,
-    Point,
     Stop,
     Suits,
 )
 from agent.evidence.zones import sunset
-from agent.texts import Language, say
+from agent.texts import say, table
 
-HERE = ""
-"""Stands for where the day begins, among the ids of places."""
-Legs = Mapping[tuple[str, str], Leg]
-"""Measured ways by the ids of their ends."""
 BEGINS, ENDS = "09:30", "21:00"
-WALKABLE_S = 25 * 60
 _DAY = 24 * 60
-_STEP = 5
-"""Minutes: a timetable to the minute would promise too much."""
-_TOO_FAR_M = 30_000
-_WALKING, _RIDING, _WAITING_S = 1.25, 5.0, 600
-"""Metres a second on foot and in a bus or train, and seconds to reach and await that."""
-_DETOUR = 1.3
-_ABOUT_M = 50
-"""An estimate to the metre would promise too much."""
 _BESIDE_MINUTES, _BESIDE_M = 40, 600
-_SHARES = (1, 0.75, 0.65, 0.5)
+_SHARES = (1, 0.9, 0.75, 0.65, 0.5)
 """Of the usual stay, tried in this order until there is time for all that is wanted.
 
 The last two only for a number of stops: a long list is no wish to hurry.
 """
+_LONG_SHARES, _LONG_REST = (1.5, 1.25), 45
+"""Of the usual stay where so many minutes of the day would be left."""
 _WORTH, _WORTH_FIT, _WORTH_ASKED, _WORTH_WANTED, _WORTH_OPEN = 1000, 3500, 40_000, 200_000, 20
 _WORTH_CHOSEN, _ENOUGH_CHOSEN = 4000, 3
 """Of a visit: what a model has chosen is worth more than what fits by its record alone; a meal that
 was asked for is worth more than all others together, and what is wanted more than both meals and
 these; known hours are worth two stars."""
+_WORTH_OF_KIND = 3000
+"""Of the first visit of a kind that was searched for."""
 _LIKED = 500
 """More than stars and metres make of a difference between two visits, as a rule."""
 _MOST_OF_A_KIND = 4
 """Restaurants, and places to rest, among those of which a day is made; for one turn of an order."""
-_RATING = 4
-"""Of a place that nobody has rated."""
 _EVENING_BEGINS = 18 * 60
 _BETWEEN_MEALS = (MEALS["lunch"][1] + MEALS["dinner"][0]) // 2
 _MAY_BE: Mapping[Meal, tuple[int, int]] = {
@@ -96,51 +101,42 @@ _WALK_WEIGHS = 3
 """How much more a way weighs for who wants to walk little."""
 
 
-def estimated_leg(
-    start: Point, end: Point, longest_walk: float = math.inf, walkable_s: float = WALKABLE_S
-) -> Leg:
-    """Return the way from the straight line: on foot where that is short, else by bus or train."""
-    line = metres_apart(start, end)
-    metres = max(1, round(line * _DETOUR / _ABOUT_M)) * _ABOUT_M
-    on_foot = round(metres / _WALKING)
-    if on_foot <= walkable_s and metres <= longest_walk:
-        return Leg(mode="walking", distance_m=metres, duration_s=on_foot, estimated=True)
-    seconds = round(_WAITING_S + metres / _RIDING)
-    return Leg(mode="transit", distance_m=metres, duration_s=seconds, estimated=True)
-
-
-@dataclass(frozen=True)
-class Aim:
-    """Hold what a day is to be: `wish` needs a date.
-
-    It begins and ends at `near`, if that is given. No place comes in where one of the `wanted` ids
-    could; those of `before` keep their order as far as that can be. The `kinds` were searched for.
-    Of others the `chosen` come first: a model that has read all of them took them.
-    """
-
-    wish: OutingWish
-    language: Language
-    near: Point | None = None
-    wanted: Collection[str] = ()
-    before: Sequence[str] = ()
-    kinds: Collection[str] = ()
-    chosen: Collection[str] = ()
-
-
 def plan_day(places: Sequence[Place], aim: Aim, legs: Legs) -> Outing | None:
     """Return the best day over these places; None where no stop fits.
 
-    One stays shorter than usual where that makes room for all that are wanted, in the order said.
+    One stays shorter than usual where that makes room for all that are wanted, in the order said,
+    and longer where hours that were asked for are left. What is too far to walk for who said how
+    far is in it only where something that is wanted is lacking without.
     """
-    best, fewest = None, (math.inf, 0)
-    for share in _SHARES if {"stops", "order"} & aim.wish.keys() else _SHARES[:2]:
-        planner = _Planner(places, aim, legs, share)
+    best, fewest = None, (math.inf, 0, 0)
+    shares = _SHARES if {"stops", "order"} & aim.wish.keys() else _SHARES[:3]
+    near = (True, False)[not is_near_wanted(aim.wish) :]
+    # Stops keep the order of the plan before; its meals, rather their hours, if none was said.
+    free = (False, True) if aim.before and not {"order", "ordered"} & aim.wish.keys() else (False,)
+    for is_near, share, frees_meals in product(near, shares, free):
+        planner = _Planner(places, aim, legs, share, is_near=is_near, frees_meals=frees_meals)
         outing = planner.outing()
-        if outing and (amiss := (planner.lacking(outing), planner.misplaced)) < fewest:
+        odd = planner.odd_meals if planner.is_free or frees_meals < len(free) - 1 else 0
+        if outing and (amiss := (planner.lacking(outing), planner.misplaced, odd)) < fewest:
             best, fewest = outing, amiss
-        if not any(fewest):
-            break
+            if not any(fewest):
+                return _stretched(outing, places, aim, legs, planner)
     return best
+
+
+def _stretched(
+    outing: Outing, places: Sequence[Place], aim: Aim, legs: Legs, as_planned: "_Planner"
+) -> Outing:
+    """Return the day with longer stays where it ends long before it has to."""
+    rest = minutes_of(aim.wish.get("back_by", outing["ends"])) - minutes_of(outing["ends"])
+    for share in _LONG_SHARES if rest >= _LONG_REST else ():
+        near, free = as_planned.is_near, as_planned.frees_meals
+        planner = _Planner(places, aim, legs, share, is_near=near, frees_meals=free)
+        longer = planner.outing()
+        same = longer and {*places_of(longer)} == {*places_of(outing)}
+        if longer and same and not (planner.lacking(longer) or planner.odd_meals):
+            return longer
+    return outing
 
 
 def sorted_out(places: Sequence[Place], aim: Aim) -> tuple[list[Place], list[LeftOut]]:
@@ -152,8 +148,18 @@ def sorted_out(places: Sequence[Place], aim: Aim) -> tuple[list[Place], list[Lef
 class _Planner:
     """Plan one day."""
 
-    def __init__(self, places: Sequence[Place], aim: Aim, legs: Legs, share: float = 1) -> None:
+    def __init__(
+        self,
+        places: Sequence[Place],
+        aim: Aim,
+        legs: Legs,
+        share: float = 1,
+        *,
+        is_near: bool = False,
+        frees_meals: bool = False,
+    ) -> None:
         self._aim, self._legs, self._share = aim, legs, share
+        self.is_near, self.frees_meals = is_near, frees_meals
         self._wish, self._near, self._language = aim.wish, aim.near, aim.language
         self._date = date.fromisoformat(self._wish["day"])
         self._weekday = self._date.isoweekday()
@@ -163,78 +169,79 @@ class _Planner:
             for moved in (self._wish.get("not_before", {}), self._wish.get("not_after", {}))
         )
         # Who wants dinner at half past eight is out longer than who says nothing.
-        longest = min(max(self._not_before.values(), default=0) + 2 * USUAL_MINUTES, _DAY - _STEP)
+        longest = min(max(self._not_before.values(), default=0) + 2 * USUAL_MINUTES, _DAY - STEP)
         ends = clock_of(max(minutes_of(ENDS), longest))
         self._ends = minutes_of(self._wish.get("back_by", ends))
         self._budget = self._wish.get("total_cost", math.inf) / self._wish.get("people", 1)
         self._order, self._number = self._wish.get("order", ()), self._wish.get("stops", 0)
+        self._is_timed = not self._wish.keys().isdisjoint({"order", "begins", "back_by"})
+        self._is_ordered = bool(self._order) and not self._wish.get("any_order", False)
+        self._kinds = [] if self._order or aim.before else kinds_of(aim)
+        self.is_free = bool(self._kinds or self._order) and not self._is_ordered
         self._sets_out = self._wish.get("sets_out", False) and not self._near
         self._walks_little = self._wish.get("little_walking", False)
         self.left_out: list[LeftOut] = []
         self.misplaced = 0
         """Stops of the planned day that come before one of an earlier turn."""
+        self.odd_meals = 0
+        """Its meals beside their usual hours, if nobody has said a time for them."""
+        self._no_time: list[str] = []
+        """What is asked for, was found, and has no time in the planned day."""
         self._all = places
-        close = _without_far(places, self._leave_out, self._language)
+        close = without_far(places, self._leave_out, self._language)
         possible, self._possible, _ = self._turns_of(close)
         turns = {place["id"]: turn for place, turn in zip(close, possible, strict=True)}
         self._changed = {*self._not_before, *self._not_after, *self._wish.get("eats", ())}
-        self._said = {*aim.wanted, *self._changed, *(id for id, turn in turns.items() if turn)}
+        in_turn = [] if self._kinds else [id for id, turn in turns.items() if turn]
+        self._said = {*aim.wanted, *self._changed, *in_turn}
         visits = [(place, visit) for place in close if (visit := self._visit(place))]
         visits.sort(key=lambda pair: -pair[1].worth)
-        visits = self._of_chosen(visits)
-        first = self._first_of_turns(visits, turns)
-        self.places: list[Place] = []
-        self._visits: list[Visit] = []
-        kinds = Counter[tuple[object, ...]]()
-        for place, visit in visits:
-            kind = turns[place["id"]] if self._order else 0, self._is_meal(place), visit.is_break
-            kinds[kind] += 1
-            is_more = any(kind) and kinds[kind] > max(_MOST_OF_A_KIND, kind[0].bit_count())
-            room = MOST_VISITS - len(first - {place["id"]})
-            first.discard(place["id"])
-            if len(self.places) >= room or (is_more and place["id"] not in aim.wanted):
-                self._leave_out(place, "time")
-            else:
-                self.places.append(place)
-                self._visits.append(visit)
+        self.places, self._visits = list[Place](), list[Visit]()
+        self._give_room(self._of_chosen(visits, turns), turns)
         self._points = {place["id"]: place["wgs84"] for place in self.places}
         self._points |= {HERE: self._near} if self._near else {}
         self._turns, self._words, self._missing = self._turns_of(self.places)
 
-    def _of_chosen(self, visits: list[tuple[Place, Visit]]) -> list[tuple[Place, Visit]]:
+    def _give_room(self, visits: Sequence[tuple[Place, Visit]], turns: Mapping[str, int]) -> None:
+        """Keep as many of the visits as can be searched, some of each kind."""
+        first = first_of_turns(visits, turns)
+        kinds = Counter[tuple[object, ...]]()
+        for place, visit in visits:
+            kind = turns[place["id"]], self._is_meal(place), visit.is_break
+            kinds[kind] += 1
+            is_more = any(kind) and kinds[kind] > max(_MOST_OF_A_KIND, kind[0].bit_count())
+            room = MOST_VISITS - len(first - {place["id"]})
+            first.discard(place["id"])
+            if len(self.places) >= room or (is_more and place["id"] not in self._aim.wanted):
+                self._leave_out(place, "time")
+            else:
+                self.places.append(place)
+                self._visits.append(visit)
+
+    def _of_chosen(
+        self, visits: list[tuple[Place, Visit]], turns: Mapping[str, int]
+    ) -> list[tuple[Place, Visit]]:
         """Return the visits without others than the chosen ones, where these make a day.
 
-        What was said, and a meal that has to be had, may come in all the same.
+        What was said or asked for, and a meal that has to be had, may come in all the same.
         """
-        chosen, said = self._aim.chosen, self._said
+        asked = sum((w in self._aim.asked) << at for at, w in enumerate(self._possible))
+        chosen, said = self._aim.chosen, {*self._said, *(id for id in turns if turns[id] & asked)}
         picked = sum(p["id"] in chosen and not self._is_meal(p) for p, _ in visits)
         if picked < (self._number or _ENOUGH_CHOSEN):
             return visits
         kept = {*chosen, *said}
         return [pair for pair in visits if pair[0]["id"] in kept or self._is_meal(pair[0])]
 
-    def _first_of_turns(
-        self, visits: list[tuple[Place, Visit]], turns: Mapping[str, int]
-    ) -> set[str]:
-        """Return the ids of the best visit for each word of the order.
-
-        They have room: a dozen cafés would leave none for the one playground of unknown hours.
-        """
-        held, first = 0, set[str]()
-        for place, _ in visits if self._order else ():
-            if turns[place["id"]] & ~held:
-                held |= turns[place["id"]]
-                first.add(place["id"])
-        return first
-
     def _turns_of(self, places: Sequence[Place]) -> tuple[list[int], list[str], list[str]]:
         """Return which turns each place may take: of the order, else of the plan before.
 
         Then what each turn is for, and what of the order no place can be.
         """
-        if self._order:
-            return positions(places, self._order)
+        if self._order or self._kinds:
+            return positions(places, self._order or self._kinds)
         moved = self._not_before | self._not_after
+        moved |= {p["id"]: 0 for p in places if self.frees_meals and self._is_meal(p)}
         turns = {id: 1 << at for at, id in enumerate(self._aim.before) if id not in moved}
         return [turns.get(place["id"], 0) for place in places], [], []
 
@@ -245,7 +252,12 @@ class _Planner:
             return None
         stops = self._stops(steps)
         turns = [step.turn for step in steps if step.turn >= 0]
-        self.misplaced = sum(one > other for one, other in pairwise(turns))
+        self.odd_meals = sum(
+            step.meal is not None and not MEALS[step.meal][0] <= step.begins <= MEALS[step.meal][1]
+            for step in steps
+            if step.visit is None or self.places[step.visit]["id"] not in self._changed
+        )
+        self.misplaced = 0 if self.is_free else sum(one > other for one, other in pairwise(turns))
         for at, place in enumerate(self.places):
             if all(step.visit != at for step in steps):
                 self._leave_out_of(steps, at, place)
@@ -261,10 +273,11 @@ class _Planner:
             outing["back"] = back
         if lacks := self._lacks(steps):
             outing["lacks"] = lacks
-        if asked := self._asked(self._words):
+        words = () if self.is_free else [*self._words, *filter(self._is_late, self._missing)]
+        if asked := self._asked(words):
             outing["asked"] = asked
             outing["had"] = sum(map(self._is_counted, steps))
-        told = [*self._not_as_named(steps), *self._not_known(steps)]
+        told = [*self._not_in_time(steps), *self._not_as_named(steps), *self._not_known(steps)]
         if self._share < 1:
             told.append(say("outing.stays_shorter", self._language))
         if self._sets_out:
@@ -292,22 +305,57 @@ class _Planner:
         had = {step.meal for step in steps}
         had |= {"lunch" for step in steps if step.ends - step.begins >= WITH_LUNCH}
         meals = [meal for meal in self._wish.get("meals", ()) if meal not in had]
+        meals = [] if self._has_eatery() else meals
+        if self._kinds:
+            missing = [word for word in self._missing if word in self._aim.asked]
+            return [*(word for word in missing if not self._is_late(word)), *meals]
         # Why a place of that name is not in the day is told of it.
         names = [word for word in self._missing if not is_any_of_kind(word)]
         known = {word for word in names if any(is_called(place, word) for place in self._all)}
+        known |= {*filter(self._is_late, self._missing)}
         missing = [word for word in self._missing if word not in known and not meal_named(word)]
         return [*missing, *meals]
+
+    def _has_eatery(self) -> bool:
+        """Return whether one could eat at a place that was found, if there were time."""
+        late = ("meals", "time")
+        unfit = {left["place"] for left in self.left_out if left["reason"] not in late}
+        return any(self._is_meal(p) and p["id"] not in unfit for p in self._all)
+
+    def _is_late(self, word: str) -> bool:
+        """Return whether a place that was found can be what a word says, and has no time."""
+        late = {left["place"] for left in self.left_out if left["reason"] == "time"}
+        masks, _, _ = positions(self._all, [word])
+        return any(mask and p["id"] in late for p, mask in zip(self._all, masks, strict=True))
+
+    def _not_in_time(self, steps: Sequence[Step]) -> Iterator[str]:
+        """Yield what was found and has no time: meals, and what is in no said order."""
+        had = {step.meal for step in steps}
+        had |= {"lunch" for step in steps if step.ends - step.begins >= WITH_LUNCH}
+        taken = {step.turn for step in steps}
+        words = [word for at, word in enumerate(self._words) if at not in taken]
+        words += filter(self._is_late, self._missing)
+        words = [word for word in words if self._order or word in self._aim.asked]
+        words = words if self.is_free else []
+        meals = self._wish.get("meals", ()) if self._has_eatery() else ()
+        meals = [meal for meal in meals if meal not in had]
+        self._no_time = list(dict.fromkeys([*meals, *(meal_named(word) or word for word in words)]))
+        own = table("outing.meals", self._language)
+        names = [own.get(word) or in_words(word, self._language) for word in self._no_time]
+        joined = say("punctuation.comma", self._language).join(names)
+        if names:
+            yield say("outing.no_time", self._language, time=clock_of(self._ends), names=joined)
 
     def _not_as_named(self, steps: Sequence[Step]) -> Iterator[str]:
         """Yield what comes before what the order has before it, and what stands for a word of it.
 
         With the hour that made it so.
         """
-        words = dict(enumerate(self._words))
+        words = dict(enumerate(self._words if self._order else ()))
         made = [(step.visit, step.turn) for step in steps if step.visit is not None]
         names = {at: map_name(self.places[at], self._language) for at, _ in made}
         for (first, turn), (second, other) in pairwise(one for one in made if one[1] in words):
-            if turn > other:
+            if turn > other and self._is_ordered:
                 until = max(window.latest for window in self._visits[first].windows)
                 since = min(window.earliest for window in self._visits[second].windows)
                 key, at = ("since", since) if since > self._begins else ("until", until)
@@ -336,12 +384,16 @@ class _Planner:
             yield say("outing.not_known", self._language, text=text, names=joined)
 
     def lacking(self, outing: Outing) -> int:
-        """Return how many stops are wanted that found no time."""
-        if asked := self._asked(self._possible):
-            hungry = sum(word in MEALS for word in outing.get("lacks", ()))
+        """Return how many stops are wanted that found no time; one, where one only eats."""
+        if asked := 0 if self.is_free else self._asked(self._possible):
+            hungry = sum(word in MEALS for word in (*outing.get("lacks", ()), *self._no_time))
             return asked + hungry - outing["had"]
         lacking = (left for left in outing["left_out"] if left["reason"] in ("time", "hours"))
-        return sum(left["place"] in self._aim.wanted for left in lacking)
+        eats = {place["id"] for place in self.places if self._is_meal(place)}
+        only = bool(eats) and eats.issuperset(places_of(outing)) and len(eats) < len(self.places)
+        return (
+            only + len(self._no_time) + sum(left["place"] in self._aim.wanted for left in lacking)
+        )
 
     def _leave_out(self, place: Place, reason: LeftOutReason, **values: str) -> None:
         text = values.get("text") or say(f"outing.left_out.{reason}", self._language, **values)
@@ -360,14 +412,15 @@ class _Planner:
                 self._leave_out(place, "unfit", text=verdict["text"])
                 return None
         usual = min(stay(place), _BESIDE_MINUTES) if self._is_beside(place) else stay(place)
-        minutes = round(usual * self._share / _STEP) * _STEP
+        share = min(1, self._share) if self._is_meal(place) or is_break(place) else self._share
+        minutes = round(usual * share / STEP) * STEP
         hours = yearly_hours(place)
-        opened = _opened(hours, self._weekday)
-        windows = [w for span in opened for w in self._windows(place, span, minutes)]
+        spans = spans_on(hours, self._weekday)
+        windows = [w for span in spans for w in self._windows(place, span, minutes)]
         if not windows:
             at_any_hour = self._windows(place, (0, _DAY), minutes)
             reason: LeftOutReason = "meals" if self._is_meal(place) else "time"
-            reason = "closed" if not opened else "hours" if at_any_hour else reason
+            reason = "closed" if not spans else "hours" if at_any_hour else reason
             day = say(f"records.weekdays.{self._weekday}", self._language)
             known = hours_text(place, self._language) or say("outing.hours_unknown", self._language)
             self._leave_out(place, reason, day=day, hours=known)
@@ -375,7 +428,7 @@ class _Planner:
         return Visit(
             minutes, tuple(windows), worth=self._worth(place),
             counts="meals" not in self._wish or not self._is_meal(place), is_break=is_break(place),
-            is_wanted=place["id"] in self._said, cost=_price(place) or 0,
+            is_wanted=place["id"] in self._said, cost=price_a_head(place) or 0,
         )  # fmt: skip
 
     def _worth(self, place: Place) -> int:
@@ -398,7 +451,7 @@ class _Planner:
             return worth + liked
         meals = [MEALS[meal] for meal in self._wish.get("meals", MEALS)]
         meals = [meal for meal in meals if self._begins <= meal[1] and self._ends > meal[0]]
-        price, share = _price(place), self._budget / (1 + len(meals))
+        price, share = price_a_head(place), self._budget / (1 + len(meals))
         if price is None and share < math.inf:
             liked //= 2
         elif price and price > share:
@@ -427,8 +480,9 @@ class _Planner:
 
     def _bends(self, place: Place) -> bool:
         """Return whether one may come beside usual hours: what was said of the day needs it so."""
-        is_timed = not self._wish.keys().isdisjoint({"order", "begins", "back_by"})
-        return place["id"] in self._changed or (is_timed and place["id"] in self._said)
+        is_asked = self._is_meal(place) and "meals" in self._wish and not self._is_ordered
+        is_said = place["id"] in self._said or is_asked
+        return place["id"] in self._changed or (self._is_timed and is_said)
 
     def _usual_hours(self, place: Place, minutes: int, first: int) -> list[Window]:
         """Return when one usually goes to such a place; beside that only if somebody said so.
@@ -441,7 +495,7 @@ class _Planner:
             for meal in [own] if own else self._wish.get("meals", MEALS):
                 first, last = MEALS[meal]
                 limits = (0, _DAY) if own else _MAY_BE[meal] if bends else (first, last)
-                last = _MAY_BE[meal][1] if self._order else last
+                last = _MAY_BE[meal][1] if self._is_ordered else last
                 windows.append(Window(*limits, meal, (first, last)))
             return windows
         if is_for_evenings(place):
@@ -461,7 +515,7 @@ class _Planner:
         is_frame &= all(is_break(p) or self._is_meal(p) for p, _ in named)
         last = 1 << len(self._words) >> 1
         is_rest = all(is_break(place) for place, turns in named if turns & last)
-        return is_frame, last if is_frame and is_rest else 0
+        return is_frame, last if is_frame and is_rest and self._is_ordered else 0
 
     def _day(self) -> Day:
         ids = [place["id"] for place in self.places]
@@ -482,7 +536,7 @@ class _Planner:
                 for visit, turn in zip(self._visits, self._turns, strict=True)
                 for no_meal in [visit.counts and not turn]
             ],
-            ways=[[0 if a == b else timed(self._leg(a, b)) for b in ids] for a in ids],
+            ways=[[0 if a == b else self._minutes(a, b) for b in ids] for a in ids],
             out=[timed(self._leg(HERE, b)) if ends else away for b in ids],
             back=[timed(self._leg(a, HERE)) if ends else 0 for a in ids],
             begins=self._begins,
@@ -492,25 +546,25 @@ class _Planner:
             spares_ways=self._walks_little,
             late_meals=late_meals,
             closing=closing,
+            any_order=self.is_free,
+            turn_worths=[
+                _WORTH_WANTED if word in self._aim.asked else _WORTH_OF_KIND
+                for word in (self._words if self._kinds else ())
+            ],
+            rests_late=self.frees_meals or self.is_free or not (self._order or self._aim.before),
+            meals=self._wish.get("meals", ()) if self._is_timed else (),
             worth_bending=_WORTH_FIT - _WORTH - _LIKED,
         )
 
     def _leg(self, start: str, end: str) -> Leg:
-        """Return the measured way; one that is too long to walk only where it is not ridden."""
-        longest = self._wish.get("max_walk_m", math.inf)
-        walkable = math.inf if self._wish.get("on_foot") else WALKABLE_S
-        minutes = self._wish.get("max_walk_min")
-        walkable = minutes * 60 if minutes else walkable
         ends = self._points[start], self._points[end]
-        estimated = estimated_leg(*ends, longest, walkable)
-        measured = self._legs.get((start, end))
-        if measured is None:
-            return estimated
-        is_walk = measured["mode"] == "walking"
-        too_long = is_walk and measured["duration_s"] > walkable
-        if is_walk and (measured["distance_m"] > longest or (minutes and too_long)):
-            return estimated_leg(*ends, 0)
-        return estimated if too_long and estimated["mode"] == "transit" else measured
+        return leg_between(*ends, self._legs.get((start, end)), self._wish)
+
+    def _minutes(self, start: str, end: str) -> int:
+        """Return how long a way from stop to stop takes; longer than a day, if it is too long."""
+        leg = self._leg(start, end)
+        too_long = leg["mode"] != "walking" or is_beyond(leg, self._wish)
+        return _DAY if self.is_near and too_long else timed(leg)
 
     def _stops(self, steps: Sequence[Step]) -> list[Stop]:
         stops, before = list[Stop](), HERE if self._near else None
@@ -524,7 +578,7 @@ class _Planner:
                 stop["source"] = place["source"]
                 if before is not None:
                     stop["leg"] = self._leg(before, place["id"])
-                if (price := _price(place)) is not None:
+                if (price := price_a_head(place)) is not None:
                     stop["cost"] = price
                 if yearly_hours(place) is None:
                     stop["hours_unknown"] = True
@@ -542,57 +596,3 @@ class _Planner:
         reason: LeftOutReason = "meals" if is_fed else "time"
         reason = "dear" if spent + self._visits[at].cost > self._budget else reason
         self._leave_out(place, reason, total=f"{self._wish.get('total_cost', 0):g}")
-
-
-def stars_of(place: Place) -> float:
-    """Return the stars of a place; those of most where nobody has rated it."""
-    return _RATING if place["rating"] is None else place["rating"]
-
-
-def _price(place: Place) -> float | None:
-    """Return what a visit costs a person, in yuan; None where nobody knows.
-
-    What a restaurant costs is by the head whatever else it is: one in a mall is filed as that.
-    """
-    is_each = (place.get("per_head", True) or is_meal(place)) and "currency" not in place
-    return place["cost"] if is_each else None
-
-
-def _opened(hours: Sequence[Opening] | None, weekday: int) -> list[tuple[int, int]]:
-    """Return from when to when a place is open on a day; all day where that is not known."""
-    if hours is None:
-        return [(0, _DAY)]
-    return [(each.start, each.end) for each in hours if weekday in each.days]
-
-
-def _without_far(
-    places: Sequence[Place], leave_out: Callable[..., None], language: Language
-) -> list[Place]:
-    """Return the places that lie together; the others are left out with their distance."""
-    if len(places) < 3:
-        return [*places]
-    middle = Point(
-        lng=median(place["wgs84"]["lng"] for place in places),
-        lat=median(place["wgs84"]["lat"] for place in places),
-    )
-    close: list[Place] = []
-    for place in places:
-        far = metres_apart(middle, place["wgs84"])
-        if far > _TOO_FAR_M:
-            leave_out(place, "far", distance=distance_text(round(far), language))
-        else:
-            close.append(place)
-    return close
-
-
-def timed(leg: Leg) -> int:
-    """Return the minutes of a way as the timetable counts them, in whole steps."""
-    return max(1, math.ceil(leg["duration_s"] / 60 / _STEP)) * _STEP
-
-
-def used_legs(outing: Outing) -> list[tuple[str, str]]:
-    """Return the ids of the ends of each way that the plan goes, in its order."""
-    ids = places_of(outing)
-    if "back" in outing:
-        ids = [HERE, *ids, HERE]
-    return list(pairwise(ids))

@@ -4,7 +4,7 @@ All times are whole minutes since midnight.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
@@ -30,7 +30,8 @@ _WAITS = (60, 30, 0)
 """Minutes before the usual time at which a visit may begin that comes too early for it."""
 _OUT_OF_TURN, _ODD_END, _STRAIN = 10_000, 30, 10_000_000
 """Minutes beside a usual time that weigh as much as a visit out of its turn, and as a break at an
-end of the day; and minutes on the way, more than there are, that weigh as much as such a one."""
+end of the day or before lunch; and minutes on the way, more than there are, that weigh as much as
+such a one."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,15 @@ class Day:
     """Until when one goes on without a meal that may be late."""
     closing: int = 0
     """The turns behind which nothing comes that has none, a bit each."""
+    any_order: bool = False
+    """Whether turns say only what the day has, whenever."""
+    turn_worths: Sequence[int] = ()
+    """What each turn that is taken adds, where visits may also come in without: of each kind one
+    comes before two of a kind. Empty where a visit with turns needs one of them."""
+    rests_late: bool = False
+    """Whether one rests after lunch rather than before it."""
+    meals: Collection[Meal] = ()
+    """Those for which what is usual bends, too."""
     worth_bending: float = math.inf
     """How much more a visit is worth in its turn than another for which usual hours are left."""
 
@@ -170,20 +180,31 @@ def best_plan(day: Day) -> list[Step]:
     usual = replace(day, visits=[visit.as_usual() for visit in day.visits])
     wanted = {at for at, visit in enumerate(day.visits) if visit.is_wanted and not visit.turns}
     turns = {turn for visit in day.visits for turn in _bits(visit.turns)}
+    turns = set() if day.turn_worths else turns
     # A day of more stops is full without: only fewer are searched further, which takes its time.
     is_short = len(turns) + len(wanted) <= _MOST_BENT
     further = [(day, 0), (day, _MOST_LATE)][: 1 + bool(turns)] if is_short else []
     steps = list[Step]()
     for each, most_late in [(usual, 0), *further]:
-        steps = _search(each, most_late)
+        before, steps = steps, _search(each, most_late)
         made, taken = {step.visit for step in steps}, {step.turn for step in steps}
-        if steps and wanted <= made and turns <= taken:
+        if before and wanted | turns == set() and not _is_fed(day, steps):
+            # What is usual does not bend for a meal that cannot be had all the same.
+            return before
+        if steps and wanted <= made and turns <= taken and _is_fed(day, steps):
             break
     if steps and each is usual and further and _may_be_better(day, steps):
         bent = _search(day, 0)
         gain = _worth_in_turn(day, bent) - _worth_in_turn(day, steps)
         return bent if gain >= day.worth_bending else steps
     return steps
+
+
+def _is_fed(day: Day, steps: Sequence[Step]) -> bool:
+    """Return whether the meals that are asked for are had."""
+    had = {step.meal for step in steps}
+    had |= {"lunch" for step in steps if step.ends - step.begins >= WITH_LUNCH}
+    return had.issuperset(day.meals)
 
 
 def _may_be_better(day: Day, steps: Sequence[Step]) -> bool:
@@ -221,8 +242,9 @@ def _search(day: Day, most_late: int) -> list[Step]:
 
 
 def _rank(day: Day, state: _State, label: _Label) -> tuple[int, ...]:
-    visited, _, last, _ = state
+    visited, taken, last, _ = state
     worth = sum(visit.worth for at, visit in enumerate(day.visits) if visited >> at & 1)
+    worth += sum(more for at, more in enumerate(day.turn_worths) if taken >> at & 1)
     strain, travel = divmod(label.travel, _STRAIN)
     strain += _ODD_END * day.visits[last].is_odd_end
     ends, travel = label.leaves + day.back[last], travel + day.back[last]
@@ -256,7 +278,8 @@ def _visits_from(
     left = day.budget - sum(visit.cost for visit in before)
     for at, visit in enumerate(day.visits):
         # Who has rested needs no second café that nobody named.
-        is_more = rested and visit.is_break and not (visit.is_wanted or visit.turns)
+        has_turn = visit.turns and not day.turn_worths
+        is_more = rested and visit.is_break and not (visit.is_wanted or has_turn)
         is_more |= (visit.counts and made >= day.most) or visit.cost > left
         if visited >> at & 1 or is_more:
             continue
@@ -264,7 +287,7 @@ def _visits_from(
             continue
         for turn in _free_turns(day, visit, taken):
             # Of the visits before, those whose turn comes later.
-            late = (taken >> turn + 1).bit_count() if turn >= 0 else 0
+            late = (taken >> turn + 1).bit_count() if turn >= 0 and not day.any_order else 0
             if late > most_late:
                 continue
             strain = _OUT_OF_TURN * late + _ODD_END * (not visited and visit.is_odd_end)
@@ -276,7 +299,8 @@ def _visits_from(
                 is_late = ends + day.back[at] > day.ends
                 if is_late or window.meal in meals or _goes_hungry(day, ends, had):
                     continue
-                cost = ways[at] + (strain + beside) * _STRAIN
+                early = _ODD_END * (day.rests_late and window.meal == "lunch" and rested)
+                cost = ways[at] + (strain + beside + early) * _STRAIN
                 step = Step(at, begins, ends, window.meal, turn)
                 reached = (visited | 1 << at, taken | (1 << turn if turn >= 0 else 0), at, had)
                 yield reached, _Label(ends, label.travel + cost, step, label)
@@ -287,6 +311,10 @@ def _free_turns(day: Day, visit: Visit, taken: int) -> Iterator[int]:
 
     Of turns that the same visits may take, the first one, and the first behind all that are taken.
     """
+    if day.turn_worths:
+        free = visit.turns & ~taken
+        yield (free & -free).bit_length() - 1
+        return
     if not visit.turns:
         yield -1
     free, behind = visit.turns & ~taken, -1 << taken.bit_length()

@@ -7,7 +7,8 @@ from agent.evidence.citations import inert
 from agent.evidence.geo import distance_text, duration_text
 from agent.evidence.hours import clock_of, minutes_of
 from agent.evidence.nearness import walk_limit_text
-from agent.evidence.outing.plan import ENDS, timed
+from agent.evidence.outing.legs import is_beyond, timed
+from agent.evidence.outing.plan import ENDS
 from agent.evidence.types import LeftOut, Leg, Outing, Stop
 from agent.texts import Language, in_script, say, table
 
@@ -114,11 +115,12 @@ def outing_remarks(outing: Outing, language: Language) -> str:
         remarks.append(say(key, language, count=count, wanted=wanted))
     if rest > _LONG_REST:
         remarks.append(say("outing.rest_free", language, ends=outing["ends"]))
-    remarks += [*_told(outing, language), *_prices(outing, language)]
+    remarks += [*_told(outing, language), *_beyond(outing, language), *_prices(outing, language)]
     if any(leg["estimated"] for leg in legs):
         remarks.append(say("outing.legs_estimated", language))
     wish = outing["wish"]
-    if limit := walk_limit_text(wish.get("max_walk_m"), wish.get("max_walk_min"), language):
+    limit = walk_limit_text(wish.get("max_walk_m"), wish.get("max_walk_min"), language)
+    if limit and not any(is_beyond(leg, wish) for leg in legs):
         remarks.append(say("outing.walks_within", language, limit=limit))
     remarks += _not_known(outing, language)
     return say("punctuation.space", language).join(remarks)
@@ -143,6 +145,17 @@ def _told(outing: Outing, language: Language) -> list[str]:
     own = table("outing.meals", language)
     names = [own.get(word, word) for word in outing.get("lacks", ())]
     return [*map(_cell, outing.get("told", ())), *_of_names("lacking", names, language)]
+
+
+def _beyond(outing: Outing, language: Language) -> list[str]:
+    """Return to which stops one walks further than the day's limit."""
+    wish, names = outing["wish"], list[str]()
+    for stop in outing["stops"]:
+        if "leg" in stop and is_beyond(stop["leg"], wish):
+            names.append(_cell(stop["name"]))
+    limit = walk_limit_text(wish.get("max_walk_m"), wish.get("max_walk_min"), language)
+    joined = say("punctuation.comma", language).join(names)
+    return [say("outing.walks_beyond", language, limit=limit, names=joined)] if names else []
 
 
 def _prices(outing: Outing, language: Language) -> list[str]:
@@ -175,7 +188,7 @@ def day_lines(outing: Outing, language: Language) -> str:
         marker = _marker(stop.get("source", ""))
         lines.append(f"{stop['begins']}–{stop['ends']} {stop_text(stop, language)}{marker}{way}")
     lines += [_left_out_line(left, language) for left in outing["left_out"]]
-    for told in (_told, _prices, _not_known):
+    for told in (_told, _beyond, _prices, _not_known):
         lines += told(outing, language)
     return "\n".join(lines)
 

@@ -48,10 +48,13 @@ def valid_wish(
     order, stops = _order(candidate, outing, known), candidate.get("stops") or 0
     if changes or order or 0 < stops <= MOST_VISITS:
         # Each says which stops there are: of these the one said last holds.
+        if wish.pop("order", None) and not wish.pop("any_order", False):
+            wish["ordered"] = True
         wish.pop("stops", None)
-        wish.pop("order", None)
     if order:
         wish["order"] = order
+        if candidate.get("any_order"):
+            wish["any_order"] = True
     if sum(not meal_named(word) for word in order) < stops <= MOST_VISITS:
         # Of an order so many more come in.
         wish["stops"] = stops

@@ -1,0 +1,98 @@
+"""What a day over places is to be, and what a record says of a visit."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from agent.evidence.geo import distance_text, metres_apart
+from agent.evidence.hours import Opening
+from agent.evidence.kinds import is_meal, kind_searched, meal_named
+from agent.evidence.outing.schedule import Visit
+from agent.evidence.types import OutingWish, Place, Point
+from agent.texts import Language
+
+_TOO_FAR_M = 30_000
+_RATING = 4
+"""Of a place that nobody has rated."""
+_DAY = 24 * 60
+
+
+@dataclass(frozen=True)
+class Aim:
+    """Hold what a day is to be: `wish` needs a date.
+
+    It begins and ends at `near`, if that is given. No place comes in where one of the `wanted` ids
+    could; those of `before` keep their order as far as that can be. The `kinds` were searched for:
+    one of each comes before two of a kind, and one of the `asked`, which the person named without
+    an order, before all others. Of others the `chosen` come first: a model that has read all of
+    them took them.
+    """
+
+    wish: OutingWish
+    language: Language
+    near: Point | None = None
+    wanted: Collection[str] = ()
+    before: Sequence[str] = ()
+    kinds: Collection[str] = ()
+    chosen: Collection[str] = ()
+    asked: Sequence[str] = ()
+
+
+def kinds_of(aim: Aim) -> list[str]:
+    """Return the kinds of which a day has one each, the asked ones first: no meals."""
+    kinds = dict.fromkeys([*aim.asked, *sorted(aim.kinds)])
+    return [word for word in kinds if kind_searched(word) != "restaurant" and not meal_named(word)]
+
+
+def stars_of(place: Place) -> float:
+    """Return the stars of a place; those of most where nobody has rated it."""
+    return _RATING if place["rating"] is None else place["rating"]
+
+
+def price_a_head(place: Place) -> float | None:
+    """Return what a visit costs a person, in yuan; None where nobody knows.
+
+    What a restaurant costs is by the head whatever else it is: one in a mall is filed as that.
+    """
+    is_each = (place.get("per_head", True) or is_meal(place)) and "currency" not in place
+    return place["cost"] if is_each else None
+
+
+def first_of_turns(visits: Sequence[tuple[Place, Visit]], turns: Mapping[str, int]) -> set[str]:
+    """Return the ids of the best visit for each turn.
+
+    They have room: a dozen cafés would leave none for the one playground of unknown hours.
+    """
+    held, first = 0, set[str]()
+    for place, _ in visits:
+        if turns[place["id"]] & ~held:
+            held |= turns[place["id"]]
+            first.add(place["id"])
+    return first
+
+
+def spans_on(hours: Sequence[Opening] | None, weekday: int) -> list[tuple[int, int]]:
+    """Return from when to when a place is open on a day; all day where that is not known."""
+    if hours is None:
+        return [(0, _DAY)]
+    return [(each.start, each.end) for each in hours if weekday in each.days]
+
+
+def without_far(
+    places: Sequence[Place], leave_out: Callable[..., None], language: Language
+) -> list[Place]:
+    """Return the places that lie together; the others are left out with their distance."""
+    if len(places) < 3:
+        return [*places]
+    middle = Point(
+        lng=median(place["wgs84"]["lng"] for place in places),
+        lat=median(place["wgs84"]["lat"] for place in places),
+    )
+    close: list[Place] = []
+    for place in places:
+        far = metres_apart(middle, place["wgs84"])
+        if far > _TOO_FAR_M:
+            leave_out(place, "far", distance=distance_text(round(far), language))
+        else:
+            close.append(place)
+    return close
