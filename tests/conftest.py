@@ -45,10 +45,14 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     from agent.core import calls
     from tests.support.forked import remember_what_libraries_find_out
+    from tests.support.programs import forking
     from tests.support.standins import observe_sample
+    from tests.support.started_once import fork_our_map_server, share_readers
 
     observe_sample()
     remember_what_libraries_find_out()
+    fork_our_map_server(forking)
+    share_readers()
     # `make mutate` begins several sessions in one process.
     if not hasattr(calls._delay, "whole"):
         calls._delay = _shorter(calls._delay)

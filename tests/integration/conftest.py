@@ -1,12 +1,22 @@
 """What several files of integration tests share."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from tests.support.plan_lab import World
+
+
+@pytest.fixture
+def still_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let it be the same minute in every prompt of a test, however long it takes."""
+    from agent.assistants.common.services import Services
+
+    now = datetime.now().astimezone()
+    monkeypatch.setattr(Services, "now", lambda _: now)
 
 
 @pytest.fixture(scope="module", name="shared")

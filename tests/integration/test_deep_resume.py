@@ -34,6 +34,7 @@ from tests.support.standin import Fault
 from tests.support.standins import GeminiService, TavilyService
 
 CONFIG: Any = {"configurable": {"thread_id": "resumed"}}
+pytestmark = pytest.mark.usefixtures("still_clock")
 
 
 @dataclass

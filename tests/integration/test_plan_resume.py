@@ -26,6 +26,7 @@ from tests.support.plan_lab import (
 )
 from tests.support.standin import Fault
 
+pytestmark = pytest.mark.usefixtures("still_clock")
 SOURCES = ("wikipedia", "openalex", "semantic_scholar", "tavily", "sec")
 STAGES = (
     "plan_tasks", "execute_decide", "task_queries", "openalex", "sec", "paper", "rewrite_headings",

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import zlib
+from collections import defaultdict
 from collections.abc import Iterator
 from contextvars import copy_context
 from pathlib import Path
@@ -28,11 +29,21 @@ from agent.sample.records import load_sample
 from agent.services import build_services
 from agent.settings import read_settings
 from tests.support import office_files as files
+from tests.support import started_once
 from tests.support.reading import Outside, assembled, outside_fixture, simple_pdf  # noqa: F401
 from tests.support.scripted import meter
 
 PDF = "application/pdf"
 GUIDE = "<title>Guide</title><main><h1>Guide</h1><p>{}</p></main>"
+
+
+@pytest.fixture(autouse=True)
+def own_readers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No test here begins with a process that another one has started."""
+    own: started_once.Idle = defaultdict(list)
+    monkeypatch.setattr(started_once, "IDLE", own)
+    yield
+    started_once.end_readers(own)
 
 
 async def refusal(outside: Outside, body: bytes, kind: str = PDF, **limits: Any) -> str:

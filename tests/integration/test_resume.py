@@ -40,7 +40,7 @@ from tests.support.lab import ZH, answer_of
 from tests.support.map_fixtures import until
 from tests.support.standins import GeminiService
 
-pytestmark = pytest.mark.node
+pytestmark = [pytest.mark.node, pytest.mark.usefixtures("still_clock")]
 CONFIG: Any = {"configurable": {"thread_id": "resumed"}}
 STAGES = ("generate_query", "web_research", "amap_research", "reflection", "answer")
 

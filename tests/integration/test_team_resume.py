@@ -24,7 +24,7 @@ from tests.support.rows import by_examples
 from tests.support.standin import Fault
 from tests.support.team_lab import ENGINES, ZH, Team, TeamLab, searching, team_laboratory
 
-pytestmark = pytest.mark.parametrize("engine", ENGINES)
+pytestmark = [pytest.mark.parametrize("engine", ENGINES), pytest.mark.usefixtures("still_clock")]
 
 
 @dataclass

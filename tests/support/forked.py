@@ -36,6 +36,7 @@ IMPORTED = (
     "agent.assistants.deep_research.graph",
     "agent.assistants.plan_execute.graph",
     "agent.assistants.team_answer.graph",
+    "agent.mcp.osm.server",
     "agent.sample.server",
     *(f"agent.cli.{name}" for name in ("ask", "batch", "doctor", "ingest", "search", "serve")),
     *(f"agent.cli.{name}" for name in ("render", "watch")),
@@ -195,13 +196,16 @@ def remember_what_libraries_find_out() -> None:
     """Let libraries look once at what never changes; they do anew for every test and program.
 
     That is which settings are read as JSON, 20 ms each time, which names a node's code uses, and
-    the authorities of TLS, 30 ms for every client.
+    the authorities of TLS, 30 ms for every client. And for each field of each part of a prompt,
+    Google's looks for its name among a model's pairs, where no name is.
     """
+    from google.genai import _common
     from langgraph.pregel import _utils
     from pydantic_settings.sources import base, utils
     from pydantic_settings.sources.providers import dotenv, env
 
     ssl.create_default_context = functools.cache(ssl.create_default_context)
+    vars(_common)["BaseModel"].__contains__ = lambda model, name: False
     instructions = functools.cache(lambda code: list(dis.get_instructions(code)))
     vars(_utils)["dis"] = types.SimpleNamespace(get_instructions=instructions)
     for name in ("_annotation_is_complex", "_union_is_complex"):
@@ -258,6 +262,9 @@ def _use_once() -> None:
 def main(path: str) -> str | None:
     """Import, listen, go into the background; return the module that a forked child runs."""
     remember_what_libraries_find_out()
+    from tests.support.started_once import fork_our_map_server
+
+    fork_our_map_server(lambda: Path(path))
     for module in IMPORTED:
         # What only another dependency group brings (numpy comes with Chroma) is not missed.
         if module.startswith("agent.") or find_spec(module.partition(".")[0]):

@@ -217,10 +217,22 @@ _lease: list[socket.socket] = []
 """Held to the end of this worker: the process that forks ends with its last connection."""
 
 
+def _socket() -> Path:
+    run_id = os.environ.get("PYTEST_XDIST_TESTRUNUID") or f"alone-{os.getpid()}"
+    return Path(tempfile.gettempdir()) / f"tanlu-{os.getuid()}-{run_id}.socket"
+
+
+def forking() -> Path | None:
+    """Return the socket of the process that forks, if this test run has one by now."""
+    if not _lease:
+        with contextlib.suppress(OSError):
+            _lease.append(_connection(_socket()))
+    return _socket() if _lease else None
+
+
 def _connected() -> socket.socket:
     """Connect to the process that forks; start it if this test run has none yet."""
-    run_id = os.environ.get("PYTEST_XDIST_TESTRUNUID") or f"alone-{os.getpid()}"
-    path = Path(tempfile.gettempdir()) / f"tanlu-{os.getuid()}-{run_id}.socket"
+    path = _socket()
     if not _lease:
         with path.with_suffix(".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
