@@ -165,6 +165,15 @@ def test_citations_carry_the_title_of_their_source() -> None:
     assert cite["href"] == "https://example.com/a"
 
 
+def test_a_citation_of_what_has_no_address_leads_to_its_line_below() -> None:
+    sums = source(1, "")
+    page = html_page(answer(answer="In all 26.40 [1] euros, see [2].", sources=[sums]))
+    cite = next(a for a in _Elements(page).named("a") if a.get("class") == "cite")
+    assert cite["href"] == "#source-1"
+    assert "26.40 <a" in page
+    assert "euros, see [2]." in page
+
+
 def test_search_suggestions_are_unmodified_but_fenced_off() -> None:
     given = "<style>.a{}</style><div><script>bad()</script><a href='https://g.co'>x</a></div>"
     frame = _Elements(html_page(answer(search_entry_points=[given]))).named("iframe")[0]

@@ -123,7 +123,9 @@ def answer_html(
             token.tag = f"h{max(_TOP_LEVEL, int(token.tag[1]))}"
         # The language of code would be an attribute, and nothing of a text is one.
         token.info = ""
-        _mark_links(token.children or [], titles)
+        if token.children:
+            token.children = _with_bare_numbers(token.children, titles)
+            _mark_links(token.children, titles)
     _mark_timetables(tokens)
     if planned:
         mark_stops(tokens, planned)
@@ -215,6 +217,31 @@ def answer_parser() -> MarkdownIt:
 
 def _is_allowed(url: str) -> bool:
     return bool(link_url(url))
+
+
+def _with_bare_numbers(children: Sequence[Token], titles: Mapping[str, str]) -> list[Token]:
+    """Return an inline's tokens with links for numbers of sources that have no address."""
+    linked, depth = list[Token](), 0
+    for token in children:
+        depth += token.nesting if token.type in ("link_open", "link_close") else 0
+        if token.type != "text" or depth:
+            linked.append(token)
+            continue
+        # Of each two parts the second is a number, and of three the third its address.
+        words, *others = CITATION.split(token.content)
+        linked.append(Token("text", "", 0, content=words))
+        for number, url, following in zip(*[iter(others)] * 3, strict=True):
+            if url or number not in titles:
+                words = f"[{number}]" + (f"({url})" if url else "")
+                linked.append(Token("text", "", 0, content=words))
+            else:
+                linked += [
+                    Token("link_open", "a", 1, attrs={"href": f"#source-{number}"}),
+                    Token("text", "", 0, content=number),
+                    Token("link_close", "a", -1),
+                ]
+            linked.append(Token("text", "", 0, content=following))
+    return linked
 
 
 def _mark_links(children: Sequence[Token], titles: Mapping[str, str]) -> None:
