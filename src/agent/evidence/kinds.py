@@ -80,6 +80,7 @@ _IN_HOUSES: Sequence[PlaceKind] = (
 )  # fmt: skip
 _FLOORS = "层層楼樓階층"
 """Behind their number."""
+_PLAYED_IN = r"儿童游乐场|(?<!indoor )playground"
 _OUT_OF_DOORS = r"街|市场|广场|露天|\bmarket\b|open.air|garden"
 _MINUTES = {
     300: r"主题公园|迪士尼|环球影城|theme park|disneyland",
@@ -147,6 +148,11 @@ def stay(place: Place) -> int:
 def is_spot(place: Place) -> bool:
     """Return whether a sight is one to look at, without rooms to go through."""
     return _is_sight(place) and not has_words(_WITH_ROOMS, without_branch(place["name"]))
+
+
+def is_in_daylight(place: Place) -> bool:
+    """Return whether one goes there while it is light: to look at it, or to play."""
+    return is_spot(place) or has_words(_PLAYED_IN, _kind(place))
 
 
 def _is_sight(place: Place) -> bool:

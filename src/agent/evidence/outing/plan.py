@@ -18,6 +18,7 @@ from agent.evidence.kinds import (
     is_break,
     is_called,
     is_for_evenings,
+    is_in_daylight,
     is_meal,
     is_spot,
     meal_named,
@@ -82,7 +83,7 @@ _WORTH, _WORTH_FIT, _WORTH_ASKED, _WORTH_WANTED, _WORTH_OPEN = 1000, 3500, 40_00
 _WORTH_CHOSEN, _ENOUGH_CHOSEN = 4000, 3
 """Of a visit: what a model has chosen is worth more than what fits by its record alone; a meal that
 was asked for is worth more than all others together, and what is wanted more than both meals and
-these; known hours are worth two stars."""
+these; known hours are worth two stars, and a name is."""
 _WORTH_OF_KIND = 3000
 """Of the first visit of a kind that was searched for."""
 _LIKED = 500
@@ -447,6 +448,7 @@ class _Planner:
         worth += _WORTH_CHOSEN * (place["id"] in self._aim.chosen)
         worth += _WORTH_WANTED * (place["id"] in self._said)
         worth += _WORTH_OPEN * (yearly_hours(place) is not None)
+        worth -= _WORTH_OPEN * place.get("nameless", False)
         if not self._is_meal(place):
             return worth + liked
         meals = [MEALS[meal] for meal in self._wish.get("meals", MEALS)]
@@ -501,7 +503,7 @@ class _Planner:
         if is_for_evenings(place):
             evening = (_EVENING_BEGINS, _DAY)
             return [Window(0 if bends else evening[0], _DAY, usual=evening)]
-        light = sunset(place, self._date) - minutes if is_spot(place) else _DAY
+        light = sunset(place, self._date) - minutes if is_in_daylight(place) else _DAY
         return [Window(0, _DAY, usual=(0, light if light >= first else _DAY))]
 
     def _frame(self) -> tuple[bool, int]:
