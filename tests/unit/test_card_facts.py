@@ -62,5 +62,12 @@ def test_places_of_one_name_are_told_apart_by_their_addresses() -> None:
     assert "（Kaivokatu 8）" not in page
 
 
+def test_what_the_card_says_word_by_word_goes_from_the_middle_of_a_sentence_too() -> None:
+    """Hours and price stood twice on each card, on its line of facts and in the text below."""
+    text = f"- **儿童乐园**：云南菜，¥88/人，10:00–22:00，周日中午有开，离店 3 米[1]({URL})。"
+    written = markdown_document(answer(answer=text, places=[place(1)], notice=""))
+    assert "云南菜，周日中午有开，离店 3 米" in written
+
+
 def test_a_traditional_card_has_its_address_in_traditional_characters() -> None:
     assert card_of(place(1, address="三里屯北小街1号"), "zh-Hant").address == "三里屯北小街1號"

@@ -86,7 +86,8 @@ def _step_told(step: RouteStep, language: Language, *, measured: bool) -> str:
     if not (measured and words and step["distance_m"]):
         return words
     is_said = any(figure.kind == "metre" for figure in figures(words))
-    return words if is_said else f"{words} {distance_text(step['distance_m'], language)}"
+    blank = "" if words.endswith("）") else " "
+    return words if is_said else f"{words}{blank}{distance_text(step['distance_m'], language)}"
 
 
 def ride_text(step: RouteStep, language: Language) -> str:

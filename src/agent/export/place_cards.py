@@ -4,7 +4,7 @@ The page is told what a bullet's card says of it, and finds names alike (`map/bu
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeVar
@@ -65,13 +65,16 @@ _EQUALS = " = "
 Span = tuple[int, int]
 
 
-def told_parts(text: str, place: Place, name: Span | None) -> list[Span]:
+def told_parts(
+    text: str, place: Place, name: Span | None, facts: Collection[str] = ()
+) -> list[Span]:
     """Return the parts of a bullet's text that its card says: its name, and clauses of facts.
 
     `name` is where it stands, at the front; what is said before it stays, as when one is there.
     Clauses between others stay too: "two shops, 133 m, and 118 m" is not whole without its middle.
     So does the only one before others that has words, and what a "but" hangs on: "open till ten,
-    but not on Mondays". A name before a verb stays with it: "Ateneum replaces the museum".
+    but not on Mondays". A name before a verb stays with it: "Ateneum replaces the museum". A clause
+    that is one of the card's `facts` word by word goes wherever it stands.
     """
     if name and text[name[1] :][:1] == " " and text[name[1] + 1 :][:1].islower():
         name = None
@@ -83,7 +86,8 @@ def told_parts(text: str, place: Place, name: Span | None) -> list[Span]:
         len(text[name_end:]) - len(text[name_end:].lstrip(_NAME_END)) if name else 0
     )
     parts = [(at if _says(text[:at]) else 0, begin)] if begin else []
-    front, leads = 0, list[bool]()
+    front, leads, same = 0, list[bool](), set[Span]()
+    alike = {_plain(fact) for fact in facts}
     ends = [found.span() for found in _BETWEEN.finditer(text) if found.start() >= begin]
     at = last = begin
     has_words = False
@@ -94,6 +98,7 @@ def told_parts(text: str, place: Place, name: Span | None) -> list[Span]:
             is_all = cited < end and following == len(text)
             ends_at = cited if has_words or is_all else following
             parts.append((last if has_words else at, ends_at))
+            same.update(parts[-1:] if _plain(text[at:end]) in alike else ())
             leads.append(bool(others) and text[end:following].strip() in _JOINS)
         elif any(sign.isalpha() for sign in text[at:end]):
             if not has_words:
@@ -102,7 +107,8 @@ def told_parts(text: str, place: Place, name: Span | None) -> list[Span]:
                 is_whole = leads == [True] or bool(leads and hangs)
                 parts = parts[:-1] if is_whole else [*parts, *([(at, end - bare)] if parts else [])]
                 front = len(parts)
-            has_words, parts = True, parts[:front]
+            kept = [part for part in parts[front:] if part in same]
+            has_words, parts = True, [*parts[:front], *kept]
         last, at = end, following
     return parts
 
@@ -379,7 +385,8 @@ class PlaceCards:
             if child.type in _BREAKS:
                 text, written = f"{text}\n", f"{written}\n"
         name = _name_of(children, text, place)
-        told = told_parts(text[:PIECE], place, name)
+        facts = card_of(place, self._language).facts
+        told = told_parts(text[:PIECE], place, name, facts)
         others = self._records - {str(cited)}
         if any(child.content in others for child in children):
             told = told[: name is not None]

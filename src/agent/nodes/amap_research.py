@@ -334,6 +334,9 @@ class _Branch:
         if ends:
             begin, end = (said.get(name, name) for name in ends)
             between = say("map.between", self.options.language, begin=begin, end=end)
+            for search in map_result.searches:
+                if search["where"] == map_result.centre_name:
+                    search["where"] = between
             map_result.centre_name = between
         map_result.places[:] = [place_said(place, said) for place in map_result.places]
         map_result.routes[:] = routes = [route_said(route, said) for route in map_result.routes]
