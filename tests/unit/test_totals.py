@@ -49,6 +49,26 @@ def test_the_last_total_of_a_column_adds_up_all_and_each_before_it_its_part() ->
     ]  # fmt: skip
 
 
+def test_parts_and_the_whole_of_a_column_stay_right_together() -> None:
+    rows = ("| | € |", "|---|---|", "| a | 10 € |", "| one | [=] |", "| b | 5 € |", "| two | [=] |")
+    text = "\n".join([*rows, "| all | [=] |\n"])
+    changes, totals = filled(text, ENGLISH_NUMBERS)
+    done = changed(text, changes)
+    assert opened(done, totals) == []
+    revised = done.replace("| b | 5 €", "| b | 7 €")
+    again = fill(changed(revised, opened(revised, totals)))
+    assert [line.split("|")[2].strip() for line in again.splitlines()[2:]] == [
+        "10 €", "10 €", "7 €", "7 €", "17 €"
+    ]  # fmt: skip
+
+
+def test_a_sentence_tells_no_total_where_several_columns_have_one() -> None:
+    text = "So [=].\n\n| | A | B |\n|---|---|---|\n| x | 10 € | 20 € |\n| all | [=] | [=] |\n"
+    shown = fill(text)
+    assert "| all | 10 € | 20 € |" in shown
+    assert shown.startswith("So .")
+
+
 def test_a_reader_s_numbers_are_written_as_his_language_does() -> None:
     text = "| | € |\n|---|---|\n| a | 1.204,50 € |\n| b | 20.000 € |\n| all | [=] |\n"
     assert "| all | 21.204,50 € |" in fill(text, GERMAN)

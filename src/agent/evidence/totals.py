@@ -19,7 +19,7 @@ from agent.evidence.tables import CellRow, Change, signs_in, tables_in
 from agent.evidence.units import MONEY
 
 TOTAL = "[=]"
-"""Stands for the sum of what is above it in its column; elsewhere for that of the last column."""
+"""Stands for the sum of what is above it in its column; elsewhere for that of the only one."""
 _DASHES, _TWO, _BEFORE = "-–—~～", 2, 24
 
 
@@ -62,12 +62,15 @@ def filled(text: str, form: NumberForm) -> tuple[list[Change], list[Total]]:
                 changes.append(_without_twice(text, begin, told or "–"))
                 if told:
                     totals.append(Total(rows[at][0].text, rows[0][column].text, told))
+    # Of several columns a sentence may mean any.
+    last = totals[-1].told if len({total.head for total in totals}) == 1 else ""
     in_tables, retold = {start for start, _, _ in changes}, list[tuple[str, str]]()
     at = text.find(TOTAL)
     while at >= 0:
         if at not in in_tables:
-            changes.append(_without_twice(text, at, totals[-1].told if totals else ""))
-            retold.append((text[max(0, at - _BEFORE) : at].rpartition(TOTAL)[2], changes[-1][2]))
+            changes.append(_without_twice(text, at, last))
+            if told := changes[-1][2]:
+                retold.append((text[max(0, at - _BEFORE) : at].rpartition(TOTAL)[2], told))
         at = text.find(TOTAL, at + 1)
     if totals:
         totals[-1] = replace(totals[-1], retold=retold)
@@ -79,33 +82,52 @@ def opened(text: str, totals: Iterable[Total]) -> list[Change]:
 
     And of their values where sentences told them by the sign, and still do in the same words.
     """
-    changes = dict[int, Change]()
+    changes, by_head = dict[int, Change](), dict[str, list[Total]]()
     for total in totals:
-        for rows in tables_in(text):
-            heads = [cell.text for cell in rows[0]]
-            column = heads.index(total.head) if total.head in heads else 0
-            at = next((n for n, row in enumerate(rows) if row[0].text == total.label), 0)
-            if not (column and at) or column >= len(rows[at]):
+        by_head.setdefault(total.head, []).append(total)
+    for rows in tables_in(text):
+        for column, head in enumerate(rows[0]):
+            own = by_head.get(head.text, []) if column else []
+            labels = {total.label for total in own}
+            signs = [n for n, row in enumerate(rows) if n and column < len(row)
+                     and row[0].text in labels]  # fmt: skip
+            if not signs or _are_right(rows, column, signs):
                 continue
-            cell, sums = rows[at][column], _amounts(rows[1:at], column)
-            told = figures(_uncited(cell.text))
-            if not (told and sums) or TOTAL in cell.text or _adds_up(told, sums):
-                continue
-            begin, end = cell.start + told[0].start, cell.start + told[-1].end
-            changes[begin] = (begin, end, TOTAL)
-            for before, words in total.retold:
+            for cell in (rows[at][column] for at in signs):
+                if told := figures(_uncited(cell.text)):
+                    begin, end = cell.start + told[0].start, cell.start + told[-1].end
+                    changes[begin] = (begin, end, TOTAL)
+            for before, words in (each for total in own for each in total.retold):
                 at = text.find(before + words) + len(before) if before.strip() else -1
                 if at >= len(before) and not text[at + len(words) :][:1].isdigit():
                     changes.setdefault(at, (at, at + len(words), TOTAL))
     return sorted(changes.values())
 
 
+def _are_right(rows: Sequence[CellRow], column: int, signs: Sequence[int]) -> bool:
+    """Return whether the totals in these rows add up; one without a figure is left as it is."""
+    for at, sums in _parts(rows, column, signs):
+        cell = rows[at][column].text
+        told = figures(_uncited(cell))
+        if told and sums and TOTAL not in cell and not _adds_up(told, sums):
+            return False
+    return True
+
+
 def _summed(rows: Sequence[CellRow], column: int) -> Iterator[tuple[int, list["_Amount"]]]:
-    """Yield the rows of a column's totals with what each adds up: since the last one, else all."""
+    """Yield the rows of a column's signs with what each adds up."""
     signs = [n for n, row in enumerate(rows) if len(row) > column and TOTAL in row[column].text]
+    return _parts(rows, column, signs)
+
+
+def _parts(
+    rows: Sequence[CellRow], column: int, signs: Sequence[int]
+) -> Iterator[tuple[int, list["_Amount"]]]:
+    """Yield the rows of totals with what each adds up: since the last one, the last of them all."""
     for before, at in pairwise([0, *signs]):
         begin = 0 if at == signs[-1] else before
-        yield at, _amounts(rows[begin + 1 : at], column)
+        between = (rows[n] for n in range(begin + 1, at) if n not in signs)
+        yield at, _amounts(between, column)
 
 
 def _amounts(rows: Iterable[CellRow], column: int) -> list["_Amount"]:
