@@ -230,6 +230,8 @@ def main() -> None:
     print(header())
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=as_root)
+        with served(ROOT) as url:
+            measure(browser, url, "first load")  # A browser's first page is slower than any other.
         for scene in (name for name in SCENES if arguments.only in name):
             measured: list[Any] = []
             for checkout in checkouts:

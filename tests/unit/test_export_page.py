@@ -434,3 +434,12 @@ def test_no_side_of_an_exported_page_is_left_or_right_for_it_may_run_from_the_ri
     style = files("agent.export").joinpath("page.css").read_text("utf-8")
     assert re.findall(r"[\w-]*\b(?:left|right)\b", style) == []
     assert ".map { display: block; direction: ltr;" in style, "its labels stand by x and y"
+
+
+def test_a_point_stands_between_facts_and_not_within_one_that_has_words_of_two_languages() -> None:
+    """An address read "王府井大街301 · 号" on an English page: its Han words are spans of their own."""
+    html = html_page(answer(language="en", places=[place(1, address="王府井大街301号")]))
+    assert '<span lang="zh-CN">王府井大街</span>301<span lang="zh-CN">号</span>' in html
+    style = files("agent.export").joinpath("page.css").read_text("utf-8")
+    assert ".facts > span + span::before" in style
+    assert ".facts span + span" not in style
