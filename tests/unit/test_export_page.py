@@ -437,7 +437,7 @@ def test_no_side_of_an_exported_page_is_left_or_right_for_it_may_run_from_the_ri
 
 
 def test_a_point_stands_between_facts_and_not_within_one_that_has_words_of_two_languages() -> None:
-    """An address read "王府井大街301 · 号" on an English page: its Han words are spans of their own."""
+    """An address read "王府井大街301 · 号" on an English page, where Han words are spans."""
     html = html_page(answer(language="en", places=[place(1, address="王府井大街301号")]))
     assert '<span lang="zh-CN">王府井大街</span>301<span lang="zh-CN">号</span>' in html
     style = files("agent.export").joinpath("page.css").read_text("utf-8")
