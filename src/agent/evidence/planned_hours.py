@@ -8,7 +8,7 @@ from agent.evidence.figures import figures
 from agent.evidence.hours import Opening, clock_of, yearly_hours
 from agent.evidence.records import with_weekday
 from agent.evidence.tables import CellRow, tables_in
-from agent.evidence.told_ways import stops_of
+from agent.evidence.told_ways import stops_in_row
 from agent.evidence.types import Place
 
 _TIME_CELLS, _RANGE, _MORNING = 2, 2, 5 * 60
@@ -26,7 +26,7 @@ def hours_faults(text: str, places: Sequence[Place], today: str) -> list[str]:
         day = next(iter(days_named(_heading_above(text, rows[0][0].start), today)), "")
         for row in rows[1:]:
             day = next(iter(days_named(row[0].text, today)), day)
-            stops = {place["id"]: place for place in stops_of(row, places)}
+            stops = {place["id"]: place for place in stops_in_row(row, places)}
             if day and len(stops) == 1:
                 [place] = stops.values()
                 found += [f"{place['name']}, {fault}" for fault in _faults(row, place, day)]

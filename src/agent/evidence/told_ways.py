@@ -138,15 +138,15 @@ def _ends(
 
     And whether rows between have none.
     """
-    here = stops_of(rows[at], places, but=column)
-    above = [stops_of(row, places, but=column) for row in reversed(rows[1:at])]
+    here = stops_in_row(rows[at], places, but=column)
+    above = [stops_in_row(row, places, but=column) for row in reversed(rows[1:at])]
     before = next(filter(None, above), [])
     if not (here and before) or here[0]["id"] == before[-1]["id"]:
         return None, False
     return (before[-1], here[0]), not above[0]
 
 
-def stops_of(row: CellRow, places: Sequence[Place], *, but: int = -1) -> list[Place]:
+def stops_in_row(row: CellRow, places: Sequence[Place], *, but: int = -1) -> list[Place]:
     """Return the places that a row cites in its order, else those that its cells name.
 
     Not those of one of its columns, such as the way's own cell.
