@@ -190,6 +190,7 @@ async def test_each_explored_topic_keeps_all_its_findings_and_its_own_pages() ->
         assert all(shown.count(f"- {topic}的第") == 12 for topic in entries)
         assert all(f'<topic name="{topic}" open="' in shown for topic in entries)
     assert "417 × 3 = 1251 [^c0-0]" in block(review.user, "topics")
+    assert f'<topic name="{say("deep_research.thoughts", "zh")}">' in block(review.user, "topics")
     assert [topic["status"] for topic in state["plan"]] == ["done"] * 3
 
 

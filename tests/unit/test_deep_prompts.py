@@ -121,7 +121,8 @@ def test_an_empty_topic_and_no_topics_done_leave_no_blocks() -> None:
 def test_a_trip_and_a_follow_up_are_reasoned_and_not_only_listed() -> None:
     asked_for = (
         "ordered by distances and opening hours", "a straight line is never a walk", "in rain",
-        "deadlines", "costs as one table", "on another choice wins", "earlier advice it changes",
+        "deadlines", "costs as one table with all meals", "is on no map", "on another choice wins",
+        "earlier advice it changes",
     )  # fmt: skip
     text = render("deep_report_system")
     assert [part for part in asked_for if part not in text] == []

@@ -15,7 +15,7 @@ from agent.assistants.common.steering import new_wishes, wished, with_wishes
 from agent.assistants.common.turn import Share, context_limit, meter_of, share_spent
 from agent.assistants.deep_research.compress_topic import topic_element
 from agent.assistants.deep_research.explore import ENDING, left
-from agent.assistants.deep_research.notes import calculated, unshown_record_lines
+from agent.assistants.deep_research.notes import calculated, shown_notes, unshown_record_lines
 from agent.assistants.deep_research.plan import TopicToPlan, plan_elements, with_topics
 from agent.assistants.deep_research.state import DeepState, DeepUpdate, configuration_of
 from agent.configuration import Configuration
@@ -36,6 +36,8 @@ MAX_MORE = 2
 """Topics that a review may open."""
 _LEAST_ROUNDS = 3
 _MAX_MISSING = 300
+_THOUGHTS = 1000
+"""Tokens of the lead's thoughts, the last ones first."""
 _SHARE = Share(5, 0.6, 0.5)
 
 
@@ -139,7 +141,7 @@ def _prompt(state: DeepState, configuration: Configuration) -> list[BaseMessage]
     target = answer_language(turn)
     bare = prompt_tokens(task_prompt("deep_review", target, topics="", **values))
     entries = state.get("search_results", [])
-    share = max(0, (limit - bare) // (len(entries) + 2) - 80)
+    share = max(0, (limit - bare) // (len(entries) + 3) - 80)
     rows = [topic_element(entry, share) for entry in entries]
     if records := unshown_record_lines(state):
         name = say("deep_research.map_topic", language)
@@ -147,6 +149,10 @@ def _prompt(state: DeepState, configuration: Configuration) -> list[BaseMessage]
     if sums := "\n".join(calculated(state)):
         name = say("deep_research.calculated", language)
         rows.append(element("topic", cut_to_tokens(sums, share), name=name))
+    # What a topic left open the lead may have found since, and says so.
+    if thoughts := shown_notes(state.get("notes", []), min(share, _THOUGHTS)):
+        name = say("deep_research.thoughts", language)
+        rows.append(element("topic", thoughts, name=name))
     topics = Raw("\n".join(rows))
     return with_wishes(task_prompt("deep_review", target, topics=topics, **values), state)
 
