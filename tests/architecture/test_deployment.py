@@ -40,7 +40,7 @@ def imported_in_a_bare_process(home: Path) -> list[str]:
         env={**kept, "HOME": str(home), "USERPROFILE": str(home)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
