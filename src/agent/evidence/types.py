@@ -225,7 +225,7 @@ class Place(TypedDict):
     """Of the question's constraints; absent where it has none."""
     demands: NotRequired[Constraints]
     """Of the search that found it, for the question's; a message's places have none."""
-    told: NotRequired[list[tuple[int, str]]]
+    told: NotRequired[list[list[int | str]]]
     """In a message: what its card says of its bullet's words, where each part begins, and it."""
     mentioned: bool
     """Whether the answer names it."""

@@ -272,7 +272,7 @@ class PlaceCards:
 
     def __init__(self, answer: FinishedAnswer) -> None:
         self.shown: set[str] = set()
-        self.told: dict[str, list[tuple[int, str]]] = {}
+        self.told: dict[str, list[list[int | str]]] = {}
         """Of each card what it says of its bullet's words: where that begins in them, and it."""
         self._language, self._photo_hosts = answer.language, answer.photo_hosts
         left = answer.outing["left_out"] if answer.outing else []
@@ -390,7 +390,7 @@ class PlaceCards:
         others = self._records - {str(cited)}
         if any(child.content in others for child in children):
             told = told[: name is not None]
-        self.told[place["id"]] = [(at, written[at:end]) for at, end in told if at < end]
+        self.told[place["id"]] = [[at, written[at:end]] for at, end in told if at < end]
         at, kept = 0, list[Token]()
         for child in children:
             size = len(child.content)
