@@ -12,7 +12,7 @@ from agent.evidence.names import with_pinyin
 from agent.evidence.records import place_facts, route_text
 from agent.evidence.said import (
     anchor_said,
-    as_written,
+    called_as_written,
     names_said,
     place_said,
     route_said,
@@ -130,7 +130,7 @@ def test_a_place_is_called_as_the_text_calls_it_in_its_reader_s_script(
     known = place("Rahamuseo")
     if english:
         known["name_en"] = english
-    (told,) = as_written([known], text, reader)
+    (told,) = called_as_written([known], text, reader)
     assert told.get("name_en") == expected
 
 

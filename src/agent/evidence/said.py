@@ -70,7 +70,7 @@ def names_said(task: MapTask, meant: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def as_written(places: Sequence[Place], text: str, reader: Language) -> list[Place]:
+def called_as_written(places: Sequence[Place], text: str, reader: Language) -> list[Place]:
     """Return places called as a text calls them behind their names, in its reader's script.
 
     "Suomen Pankin rahamuseo (Музей Банка Финляндии)" is no "Bank of Finland Museum" to a Russian.

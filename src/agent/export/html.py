@@ -29,7 +29,7 @@ from agent.export.svg_map import (
     drawn_pins,
     drawn_ways,
     numbered_places,
-    stops_of,
+    planned_stops,
 )
 from agent.texts import Language, is_chinese, say
 
@@ -148,7 +148,7 @@ def _places(answer: FinishedAnswer, told: Collection[str]) -> str:
     items = "".join(_place(number, place, answer) for number, place in listed)
     credited = escape(credit_left(answer))
     credited = f'<p class="credit">{credited}</p>' if credited else ""
-    drawn = draw_map(pins, answer.language, anchor, path=stops_of(answer), ways=ways)
+    drawn = draw_map(pins, answer.language, anchor, path=planned_stops(answer), ways=ways)
     if not (drawn or items):
         return credited
     return (

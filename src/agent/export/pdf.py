@@ -63,7 +63,7 @@ from agent.export.pdf_text import (
     text_markup,
 )
 from agent.export.place_cards import CARD, Card, PlaceCards
-from agent.export.svg_map import drawn_pins, drawn_ways, stops_of
+from agent.export.svg_map import drawn_pins, drawn_ways, planned_stops
 from agent.texts import Language, say
 
 _MARKER = re.compile(r" \[\^[^\]]+\]")
@@ -158,7 +158,7 @@ def _places(answer: FinishedAnswer, page: "_Page", told: Collection[str]) -> lis
         return []
     listed = [place for place in by_mention(answer.places) if place["id"] not in told]
     table = page.markdown(place_table(listed, answer.language)) if listed else []
-    path = stops_of(answer)
+    path = planned_stops(answer)
     drawn = (
         [map_drawing(pins, anchor, width=_WIDTH, path=path, ways=ways), Spacer(1, 6)]
         if pins or ways

@@ -11,11 +11,11 @@ from agent.export.svg_map import (
     HEIGHT,
     WIDTH,
     Box,
+    DrawnWay,
     Frame,
     Label,
     Pin,
     Pixel,
-    Way,
     frame_of,
     grid_lines,
     marks_of,
@@ -34,7 +34,7 @@ def map_drawing(
     *,
     width: float,
     path: int = 0,
-    ways: Sequence[Way] = (),
+    ways: Sequence[DrawnWay] = (),
 ) -> Drawing:
     """Return numbered points in the projection of the other maps, the first `path` joined."""
     scale = width / WIDTH

@@ -164,7 +164,7 @@ class Pin:
 
 
 @dataclass(frozen=True)
-class Way:
+class DrawnWay:
     """Hold a way as a map shows it: [lng, lat] of its line, and where it begins and ends."""
 
     line: Sequence[Sequence[float]]
@@ -189,18 +189,18 @@ def pins_of(answer: FinishedAnswer) -> list[Pin]:
     ]  # fmt: skip
 
 
-def stops_of(answer: FinishedAnswer) -> int:
+def planned_stops(answer: FinishedAnswer) -> int:
     """Return the number of stops of a planned day: they are the first places, in their order."""
     return sum("place" in stop for stop in answer.outing["stops"]) if answer.outing else 0
 
 
-def drawn_ways(answer: FinishedAnswer) -> list[Way]:
+def drawn_ways(answer: FinishedAnswer) -> list[DrawnWay]:
     """Return the ways of an answer; those of a planned day are its line over the stops."""
-    ways = list[Way]()
+    ways = list[DrawnWay]()
     for stops, line in [] if answer.outing else lines_of(answer.routes):
         ends = [Pin(**stop["wgs84"], name=_read(stop, answer), number=0) for stop in stops]
         straight = [[end.lng, end.lat] for end in ends]
-        ways.append(Way(line or straight, [ends[0], ends[-1]], is_straight=not line))
+        ways.append(DrawnWay(line or straight, [ends[0], ends[-1]], is_straight=not line))
     return ways
 
 
@@ -242,7 +242,7 @@ class Frame:
         scale = self.pixels_per_metre
         return WIDTH / 2 + east * scale, HEIGHT / 2 - north * scale
 
-    def line(self, way: Way) -> list[Pixel]:
+    def line(self, way: DrawnWay) -> list[Pixel]:
         return [self.project(lng, lat) for lng, lat, *_ in way.line]
 
 
@@ -252,7 +252,7 @@ def draw_map(
     anchor: Pin | None = None,
     *,
     path: int = 0,
-    ways: Sequence[Way] = (),
+    ways: Sequence[DrawnWay] = (),
 ) -> str:
     """Return the drawing, or an empty text when there is nothing to draw.
 
@@ -296,7 +296,7 @@ def _metres_from(lng0: float, lat0: float, lng: float, lat: float) -> tuple[floa
     )
 
 
-def marks_of(pins: Sequence[Pin], anchor: Pin | None, ways: Sequence[Way]) -> list[Pin]:
+def marks_of(pins: Sequence[Pin], anchor: Pin | None, ways: Sequence[DrawnWay]) -> list[Pin]:
     """Return what is marked without a number, each once: what all lies around, the ends of ways."""
     marks = [anchor] if anchor else []
     for end in (end for way in ways for end in way.ends):
@@ -310,7 +310,7 @@ def _is_same(one: Pin, other: Pin) -> bool:
     return apart <= _SAME_M[one.name == other.name]
 
 
-def frame_of(pins: Sequence[Pin], ways: Sequence[Way] = ()) -> Frame:
+def frame_of(pins: Sequence[Pin], ways: Sequence[DrawnWay] = ()) -> Frame:
     """Return the projection that shows every pin and way within the margins."""
     first = pins[0]
     points = [(pin.lng, pin.lat) for pin in pins]

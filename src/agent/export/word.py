@@ -45,7 +45,7 @@ from agent.export.finished import (
 from agent.export.markdown import answer_parser, cell_text, file_text, is_note
 from agent.export.outing import STOPS, PhoneCode, mark_stops
 from agent.export.place_cards import CARD, Card, PlaceCards
-from agent.export.svg_map import Pin, Way, drawn_pins, drawn_ways, stops_of
+from agent.export.svg_map import DrawnWay, Pin, drawn_pins, drawn_ways, planned_stops
 from agent.export.word_map import png_file, svg_file
 from agent.texts import Language, say
 
@@ -153,9 +153,9 @@ class _Writer:
             self._place_table(places)
         self.line(credit_left(self._answer), style="Caption")
 
-    def _map(self, pins: Sequence[Pin], anchor: Pin | None, ways: Sequence[Way]) -> None:
+    def _map(self, pins: Sequence[Pin], anchor: Pin | None, ways: Sequence[DrawnWay]) -> None:
         """Add the map as an SVG, with a PNG for a program that shows none."""
-        paragraph, path = self._document.add_paragraph(), stops_of(self._answer)
+        paragraph, path = self._document.add_paragraph(), planned_stops(self._answer)
         png = io.BytesIO(png_file(pins, anchor, ways))
         picture: Any = paragraph.add_run().add_picture(png, width=_MAP_WIDTH)
         svg = svg_file(pins, self._language, anchor, path=path, ways=ways)

@@ -11,8 +11,8 @@ from agent.core.processor import breathe
 from agent.export.svg_map import (
     HEIGHT,
     WIDTH,
+    DrawnWay,
     Pin,
-    Way,
     draw_map,
     frame_of,
     grid_lines,
@@ -52,7 +52,7 @@ def svg_file(
     anchor: Pin | None = None,
     *,
     path: int = 0,
-    ways: Sequence[Way] = (),
+    ways: Sequence[DrawnWay] = (),
 ) -> bytes:
     """Return the map that files of an answer have, as a file of its own without a style sheet."""
     svg = draw_map(pins, language, anchor, path=path, ways=ways).replace(*_NUMBER)
@@ -61,7 +61,9 @@ def svg_file(
     return svg.encode()
 
 
-def png_file(pins: Sequence[Pin], anchor: Pin | None = None, ways: Sequence[Way] = ()) -> bytes:
+def png_file(
+    pins: Sequence[Pin], anchor: Pin | None = None, ways: Sequence[DrawnWay] = ()
+) -> bytes:
     """Return the same points in the same projection, with their numbers, without names or lines."""
     marks = marks_of(pins, anchor, ways)
     frame = frame_of([*pins, *marks], ways)

@@ -39,7 +39,7 @@ from agent.evidence.records import (
     weather_lines,
     with_days_asked,
 )
-from agent.evidence.said import as_written
+from agent.evidence.said import called_as_written
 from agent.evidence.types import (
     Anchor,
     Distance,
@@ -99,7 +99,7 @@ async def places_as_shown(
     cited = {source["id"] for source in used}
     ways = [route for route in routes if route["source"] in cited]
     marked = _with_mentions(places, used, text, first, on_way=chosen_places(places, ways))
-    marked = as_written(marked, text, language)
+    marked = called_as_written(marked, text, language)
     listed = [] if first else listed_first(places, text)
     in_order = with_pin_numbers(marked, written, listed)
     if not in_order or language == "zh":

@@ -27,8 +27,8 @@ const LOCAL_NAME = /^(.*\p{Script=Han}.*?) \([^()\p{Script=Han}]*\p{Ll}[^()\p{Sc
 
 /**
  * Tells "距王府井 350 m", "350 m from 王府井", or the figure alone where nobody said from where; of a place
- * that was looked for at several ones, how far it is from each, and by how much a way over it is longer. Where
- * the walk was measured, it stands for the straight line.
+ * that was looked for at several ones, how far it is from each, and by how much a way over it is longer. A
+ * walk that was measured stands for the straight line.
  * @param {Pick<Place, "distance_m"|"distance_from"|"distance_from_en"|"further"> & Partial<Place>} place
  * @param {Spoken} spoken
  */
