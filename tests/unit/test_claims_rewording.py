@@ -81,6 +81,12 @@ def test_what_fails_is_said_as_its_judge_would_where_the_words_at_fault_are_gone
     assert as_it_stands(text, told) == shown
 
 
+def test_a_wording_cites_apart_from_its_words_where_its_statement_does() -> None:
+    one = statements("It costs 60 yuan [^w0-0], not 70 [^w0-0].", MARKED)[0]
+    for fix in ("It costs 60 yuan [1].", "It costs 60 yuan. [1]", "It costs 60 yuan."):
+        assert reworded(one, fix, PALACE, MARKED) == "It costs 60 yuan [^w0-0]."
+
+
 def test_a_wording_of_what_stands_nowhere_rests_on_what_it_cites() -> None:
     """A judge names no passage where none says it: its wording was refused for its figures."""
     known = evidence(w0_0="故宫门票60元，周一闭馆。", w1_0="景山公园门票2元。")

@@ -266,7 +266,11 @@ class _Report:
         limit, topics = context_limit(turn, self.draft.configuration), self.topics()
         values = {
             "today": await told_days(
-                turn, self.whole.texts.values(), self.differences, dict(topics).values()
+                # Each line is of another page: a day takes no year of the one before it.
+                turn,
+                self.whole.texts.values(),
+                self.differences,
+                "\n".join(dict(topics).values()).splitlines(),
             ),
             "conversation": cut_to_tokens(state["conversation"], limit // 10),
             "previous": self._previous_lines(limit // 4, ()),

@@ -202,17 +202,19 @@ def _numbers(ids: Sequence[str], evidence: Evidence) -> str:
     return "".join(f" [{number}]" for number in numbers)
 
 
-def with_citations(fix: str, evidence: Evidence, notation: Notation, of: Iterable[str] = ()) -> str:
+def with_citations(
+    fix: str, evidence: Evidence, notation: Notation, of: Iterable[str] = (), blank: str = ""
+) -> str:
     """Return a judge's wording with the citations of the text in place of its numbers.
 
-    Of ids that share a number that one which is among `of`, else the first.
+    Of ids that share a number that one which is among `of`, else the first; `blank` before each.
     """
     every = [*reversed(evidence.numbers), *(name for name in of if name in evidence.numbers)]
     names = {evidence.numbers[name]: name for name in every if evidence.numbers[name]}
 
     def write(match: re.Match[str]) -> str:
         name = names.get(int(match[1]))
-        return notation.write(name) if name else ""
+        return blank + notation.write(name) if name else ""
 
     return _NUMBER.sub(write, fix).strip()
 

@@ -70,22 +70,26 @@ def without_false(statements: Sequence[Statement], outcomes: Sequence[Outcome]) 
 def reworded(one: Statement, fix: str, evidence: Evidence, notation: Notation) -> str:
     """Return a judge's wording, which cites what the statement did where it cites nothing.
 
-    Its citations stand before its stop, and none in a heading, or in a cell whose row has them.
+    Its citations stand before its stop, apart where the statement's do, and none in a heading, or
+    in a cell whose row has them.
     """
-    words = _with_head(one.text, with_citations(fix, evidence, notation, one.exact)).rstrip()
+    apart = any(one.text[: each.start - one.start].endswith(" ") for each in one.citations)
+    blank = " " if apart else ""
+    said = with_citations(fix, evidence, notation, one.exact, blank)
+    words = _with_head(one.text, said).rstrip()
     cited = [name for match in notation.pattern.finditer(words) for name in notation.read(match)]
     is_in_row = one.kind == "cell" and not one.citations and {*cited} <= {*one.cited}
     if is_in_row or one.kind == "heading":
         bold = "**" * (one.kind == "heading" and one.text.startswith("**") and "**" not in words)
         return f"{bold}{notation.pattern.sub('', words).rstrip()}{bold}"
     if not cited and one.citations and "[0]" not in fix:
-        return ending_with(notation.write(one.cited[0]), words)
+        return ending_with(blank + notation.write(one.cited[0]), words)
     at, written = len(words), ""
     for match in reversed([*notation.pattern.finditer(words)]):
         if words[match.end() : at].strip():
             break
         at, written = match.start(), match[0] + written
-    return ending_with(written, words[:at].rstrip())
+    return ending_with(blank * bool(written) + written, words[:at].rstrip())
 
 
 def _with_head(text: str, wording: str) -> str:
