@@ -203,3 +203,13 @@ def test_what_a_meal_may_cost_is_no_demand_on_what_was_searched_for_beside_it(
     demands: Any = {"max_cost": 100, "open_at": "12:00", **asked}
     verdicts = [each["constraint"] for each in check(found, demands, "zh")]
     assert [each for each in verdicts if each != "kind"] == told
+
+
+def test_a_tick_for_a_walk_does_not_say_again_how_long_it_is() -> None:
+    """ "4 min" stood in a card's line and once more in its tick."""
+    place = entered("甲", walk_m=310, walk_s=240, distance_m=250)
+    told = Place(**{**place, "verdicts": check(place, {"max_walk_min": 15}, "en")})
+    card = card_of(told, "en")
+    line = " · ".join([*card.facts, *card.demands])
+    assert line.count("4 min") == 1
+    assert "within 15 min on foot" in line
