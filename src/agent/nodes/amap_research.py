@@ -384,13 +384,15 @@ class _Branch:
     def _context_blocks(self, map_result: MapResult) -> dict[str, str]:
         """Return what tools can start from: the centre, what was searched, further hits by id."""
         centre, name = map_result.centre, map_result.centre_name
+        # Who is shown more than can be looked up asks in vain, and nobody learns of it.
+        most = min(_SHOWN_HITS, self.meter.left("map_calls"))
         return {
             "centre": f"{name} {lnglat(centre)}" if centre and name else "",
             "tried": "\n".join(
                 [*self._search_lines(map_result), *(gap["message"] for gap in map_result.gaps)]
             ),
             "more": say("punctuation.semicolon", self.options.language).join(
-                f"{hit['id']}: {hit['name']}" for hit in map_result.hits[:_SHOWN_HITS]
+                f"{hit['id']}: {hit['name']}" for hit in map_result.hits[:most]
             ),
         }
 

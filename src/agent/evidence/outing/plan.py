@@ -47,10 +47,10 @@ from agent.evidence.outing.legs import (
 )
 from agent.evidence.outing.schedule import (
     MEALS,
+    MEALS_MAY_BE,
     MOST_VISITS,
     WITH_LUNCH,
     Day,
-    Meal,
     Step,
     Visit,
     Window,
@@ -77,6 +77,7 @@ _SHARES = (1, 0.9, 0.75, 0.65, 0.5)
 
 The last two only for a number of stops: a long list is no wish to hurry.
 """
+_LONGEST_WAIT = 30
 _LONG_SHARES, _LONG_REST = (1.5, 1.25), 45
 """Of the usual stay where so many minutes of the day would be left."""
 _WORTH, _WORTH_FIT, _WORTH_ASKED, _WORTH_WANTED, _WORTH_OPEN = 1000, 3500, 40_000, 200_000, 20
@@ -91,11 +92,6 @@ _LIKED = 500
 _MOST_OF_A_KIND = 4
 """Restaurants, and places to rest, among those of which a day is made; for one turn of an order."""
 _EVENING_BEGINS = 18 * 60
-_BETWEEN_MEALS = (MEALS["lunch"][1] + MEALS["dinner"][0]) // 2
-_MAY_BE: Mapping[Meal, tuple[int, int]] = {
-    "lunch": (MEALS["lunch"][0] - 60, _BETWEEN_MEALS), "dinner": (_BETWEEN_MEALS, _DAY)
-}  # fmt: skip
-"""When a meal may begin where somebody said what they want: what is beside its usual time bends."""
 _SETTING_OUT = 30
 """Minutes to the first stop for who leaves from nobody knows where."""
 _WALK_WEIGHS = 3
@@ -117,7 +113,7 @@ def plan_day(places: Sequence[Place], aim: Aim, legs: Legs) -> Outing | None:
     for is_near, share, frees_meals in product(near, shares, free):
         planner = _Planner(places, aim, legs, share, is_near=is_near, frees_meals=frees_meals)
         outing = planner.outing()
-        odd = planner.odd_meals if planner.is_free or frees_meals < len(free) - 1 else 0
+        odd = planner.odd if planner.is_free or frees_meals < len(free) - 1 else 0
         if outing and (amiss := (planner.lacking(outing), planner.misplaced, odd)) < fewest:
             best, fewest = outing, amiss
             if not any(fewest):
@@ -135,7 +131,7 @@ def _stretched(
         planner = _Planner(places, aim, legs, share, is_near=near, frees_meals=free)
         longer = planner.outing()
         same = longer and {*places_of(longer)} == {*places_of(outing)}
-        if longer and same and not (planner.lacking(longer) or planner.odd_meals):
+        if longer and same and not (planner.lacking(longer) or planner.odd):
             return longer
     return outing
 
@@ -184,8 +180,8 @@ class _Planner:
         self.left_out: list[LeftOut] = []
         self.misplaced = 0
         """Stops of the planned day that come before one of an earlier turn."""
-        self.odd_meals = 0
-        """Its meals beside their usual hours, if nobody has said a time for them."""
+        self.odd = 0
+        """Its meals beside their usual hours for which nobody said a time, and a start too late."""
         self._no_time: list[str] = []
         """What is asked for, was found, and has no time in the planned day."""
         self._all = places
@@ -242,7 +238,8 @@ class _Planner:
         if self._order or self._kinds:
             return positions(places, self._order or self._kinds)
         moved = self._not_before | self._not_after
-        moved |= {p["id"]: 0 for p in places if self.frees_meals and self._is_meal(p)}
+        rests = (p["id"] for p in places if self._is_meal(p) or is_break(p))
+        moved |= dict.fromkeys(rests if self.frees_meals else (), 0)
         turns = {id: 1 << at for at, id in enumerate(self._aim.before) if id not in moved}
         return [turns.get(place["id"], 0) for place in places], [], []
 
@@ -253,11 +250,13 @@ class _Planner:
             return None
         stops = self._stops(steps)
         turns = [step.turn for step in steps if step.turn >= 0]
-        self.odd_meals = sum(
+        self.odd = sum(
             step.meal is not None and not MEALS[step.meal][0] <= step.begins <= MEALS[step.meal][1]
             for step in steps
             if step.visit is None or self.places[step.visit]["id"] not in self._changed
         )
+        if self._aim.before and "begins" in self._wish:
+            self.odd += steps[0].begins - self._begins >= _LONGEST_WAIT
         self.misplaced = 0 if self.is_free else sum(one > other for one, other in pairwise(turns))
         for at, place in enumerate(self.places):
             if all(step.visit != at for step in steps):
@@ -496,8 +495,8 @@ class _Planner:
             windows = list[Window]()
             for meal in [own] if own else self._wish.get("meals", MEALS):
                 first, last = MEALS[meal]
-                limits = (0, _DAY) if own else _MAY_BE[meal] if bends else (first, last)
-                last = _MAY_BE[meal][1] if self._is_ordered else last
+                limits = (0, _DAY) if own else MEALS_MAY_BE[meal] if bends else (first, last)
+                last = MEALS_MAY_BE[meal][1] if self._is_ordered else last
                 windows.append(Window(*limits, meal, (first, last)))
             return windows
         if is_for_evenings(place):
@@ -526,7 +525,7 @@ class _Planner:
         is_whole = bool(self._order and any(self._turns)) and not (is_frame or self._number)
         away = _SETTING_OUT if self._sets_out else 0
         late_meals = {
-            window.meal: _MAY_BE[window.meal][1]
+            window.meal: MEALS_MAY_BE[window.meal][1]
             for place, visit in zip(self.places, self._visits, strict=True)
             for window in visit.windows
             if window.meal and self._bends(place)
@@ -554,6 +553,7 @@ class _Planner:
                 for word in (self._words if self._kinds else ())
             ],
             rests_late=self.frees_meals or self.is_free or not (self._order or self._aim.before),
+            may_end_resting=self.frees_meals,
             meals=self._wish.get("meals", ()) if self._is_timed else (),
             worth_bending=_WORTH_FIT - _WORTH - _LIKED,
         )

@@ -12,17 +12,22 @@ from typing import Literal
 from agent.core.processor import breathe
 
 Meal = Literal["lunch", "dinner"]
+_DAY = 24 * 60
 MEALS: Mapping[Meal, tuple[int, int]] = {
     "lunch": (11 * 60 + 30, 13 * 60 + 30),
     "dinner": (17 * 60 + 30, 19 * 60 + 30),
 }
 """The first and the last minute at which each meal usually begins."""
+_BETWEEN_MEALS = (MEALS["lunch"][1] + MEALS["dinner"][0]) // 2
+MEALS_MAY_BE: Mapping[Meal, tuple[int, int]] = {
+    "lunch": (MEALS["lunch"][0] - 60, _BETWEEN_MEALS), "dinner": (_BETWEEN_MEALS, _DAY)
+}  # fmt: skip
+"""When a meal may begin where somebody said what they want: what is beside its usual time bends."""
 MEAL_MINUTES = 60
 WITH_LUNCH = 240
 """Minutes from which a visit includes lunch, if it begins in time: as a theme park's does."""
 MOST_VISITS = 12
 """Subsets double with each visit; a day has room for fewer."""
-_DAY = 24 * 60
 _MOST_LATE, _MOST_BENT = 3, 8
 """Visits of later turns that one comes behind, where not all find time in their turn; and the most
 stops that are wanted for which what is usual is bent."""
@@ -30,8 +35,8 @@ _WAITS = (60, 30, 0)
 """Minutes before the usual time at which a visit may begin that comes too early for it."""
 _OUT_OF_TURN, _ODD_END, _STRAIN = 10_000, 30, 10_000_000
 """Minutes beside a usual time that weigh as much as a visit out of its turn, and as a break at an
-end of the day or before lunch; and minutes on the way, more than there are, that weigh as much as
-such a one."""
+end of the day, half as much as one before lunch; and minutes on the way, more than there are, that
+weigh as much as such a one."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +119,7 @@ class Day:
     comes before two of a kind. Empty where a visit with turns needs one of them."""
     rests_late: bool = False
     """Whether one rests after lunch rather than before it."""
+    may_end_resting: bool = False
     meals: Collection[Meal] = ()
     """Those for which what is usual bends, too."""
     worth_bending: float = math.inf
@@ -246,7 +252,7 @@ def _rank(day: Day, state: _State, label: _Label) -> tuple[int, ...]:
     worth = sum(visit.worth for at, visit in enumerate(day.visits) if visited >> at & 1)
     worth += sum(more for at, more in enumerate(day.turn_worths) if taken >> at & 1)
     strain, travel = divmod(label.travel, _STRAIN)
-    strain += _ODD_END * day.visits[last].is_odd_end
+    strain += _ODD_END * (day.visits[last].is_odd_end and not day.may_end_resting)
     ends, travel = label.leaves + day.back[last], travel + day.back[last]
     return -worth, strain, *((travel, ends) if day.spares_ways else (ends, travel))
 
@@ -299,7 +305,7 @@ def _visits_from(
                 is_late = ends + day.back[at] > day.ends
                 if is_late or window.meal in meals or _goes_hungry(day, ends, had):
                     continue
-                early = _ODD_END * (day.rests_late and window.meal == "lunch" and rested)
+                early = 2 * _ODD_END * (day.rests_late and window.meal == "lunch" and rested)
                 cost = ways[at] + (strain + beside + early) * _STRAIN
                 step = Step(at, begins, ends, window.meal, turn)
                 reached = (visited | 1 << at, taken | (1 << turn if turn >= 0 else 0), at, had)
