@@ -9,7 +9,7 @@ from agent.assistants.common.listed_places import (
     listed_of,
     listed_places,
 )
-from agent.assistants.common.shown_records import places_as_shown
+from agent.assistants.common.shown_records import places_as_shown, sources_as_shown
 from agent.evidence.geo import location_at
 from agent.evidence.mentions import mentioned, named_in
 from agent.evidence.types import Constraints, FoundPlaces, Location, MapTask, Place, Route, Source
@@ -107,6 +107,18 @@ async def test_a_stop_with_a_record_for_each_direction_is_named_once() -> None:
     for used, named in (([], ["a0-0"]), ([source], ["a0-1"])):
         places = await places_as_shown(two, used, f"Take the tram at {name}.", "zh", first=())
         assert [each["source"] for each in places if each["mentioned"]] == named
+
+
+def test_a_cited_way_is_called_as_its_ends_are() -> None:
+    way = Route(**{**WAY, "source": "a1-0"})
+    source = Source(
+        id="a1-0", number=1, kind="place", title=f"Walk {way['origin']} → {way['destination']}",
+        url="", provider="osm", quotes=[],
+    )  # fmt: skip
+    here = place(1, name=way["origin"], name_en="Central Station", source="a0-1")
+    [shown] = sources_as_shown([source], [here], "en", [way])
+    assert shown["title"] == f"Walk Central Station → {way['destination']}"
+    assert sources_as_shown([source], [here], "zh", [way])[0]["title"] == source["title"]
 
 
 def test_all_that_is_named_is_listed_also_where_it_is_much() -> None:

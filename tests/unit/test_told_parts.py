@@ -10,7 +10,7 @@ import pytest
 
 from agent.evidence.types import Place
 from agent.export.markdown import told_in_bullets
-from agent.export.place_cards import is_name, name_in, told_parts
+from agent.export.place_cards import card_of, is_name, name_in, told_parts
 from tests.support.page_node import page_environment
 from tests.unit import export_samples
 
@@ -154,3 +154,11 @@ def test_steps_with_other_numbers_than_pins_and_sums_are_no_cards(
               for name, number in numbers.items()]  # fmt: skip
     shown = told_in_bullets(export_samples.answer(answer=text, places=places))
     assert {place["name"] for place in shown if "told" in place} == {*cards}
+
+
+def test_a_card_that_has_no_facts_says_what_its_place_is() -> None:
+    """Senaatintori was a square in the text, and a tram stop on the map."""
+    bare = dict.fromkeys(("distance_m", "rating", "cost", "open_time"))
+    stop = Place(**{**export_samples.place(1), **bare, "category": "tram stop"})  # type: ignore[typeddict-item]
+    assert card_of(stop, "en").facts == ("tram stop",)
+    assert "tram stop" not in card_of(Place(**{**stop, "distance_m": 300}), "en").facts

@@ -20,6 +20,7 @@ from agent.evidence.names import map_name
 from agent.evidence.records import (
     cost_text,
     hours_text,
+    kind_text,
     reach_texts,
 )
 from agent.evidence.types import Place
@@ -255,7 +256,8 @@ def card_of(
         name=name,
         local=place["name"] if name != place["name"] and not is_chinese(language) else "",
         url=place["url"],
-        facts=tuple(filter(None, facts)),
+        # That a stop is one is all there is to say of it.
+        facts=tuple(filter(None, facts)) or (*filter(None, [kind_text(place, language)]),),
         demands=tuple(signed_verdicts(told)),
         ticks=tuple((verdict["verdict"], verdict["text"]) for verdict in told),
         address=in_script(place["address"] or "", language),

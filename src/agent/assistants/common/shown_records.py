@@ -39,7 +39,7 @@ from agent.evidence.records import (
     weather_lines,
     with_days_asked,
 )
-from agent.evidence.said import called_as_written
+from agent.evidence.said import called_as_written, route_said, source_said
 from agent.evidence.types import (
     Anchor,
     Distance,
@@ -154,16 +154,19 @@ def sources_as_shown(
 ) -> list[Source]:
     """Return the sources, those of these records with what they say now.
 
-    What a place is far from has its name in the reader's language only when all is known.
+    What a place is far from, and what a way joins, has its name in the reader's language only when
+    all is known.
     """
-    ways = {route["source"]: route for route in routes}
-    records = {id: place for place in places for id in source_ids(place)}
+    listed, ways = [*places], {route["source"]: route for route in routes}
+    records = {id: place for place in listed for id in source_ids(place)}
+    names = {} if is_chinese(language) else english_names(listed)
 
     def told(source: Source) -> Source:
         if place := records.get(source["id"]):
             return place_source(source, place, language)
         if way := ways.get(source["id"]):
-            return Source(**{**source, "quotes": [route_text(way, language)]})
+            titled = source_said(source, [route_said(way, names)])
+            return Source(**{**titled, "quotes": [route_text(way, language)]})
         return Source(**{**source, "quotes": _as_quoted(source["quotes"], language)})
 
     return [told(source) for source in sources]

@@ -117,6 +117,9 @@ function toldParts(box, words, { told, ...place }) {
   return [[isFirst ? 0 : span[0], span[1] + (/^[\s:：]+/u.exec(words.slice(span[1]))?.[0].length ?? 0)]];
 }
 
+/** Tells what a place is. @param {Place} place @param {Spoken} spoken */
+const kind = (place, spoken) => (!isChinese(spoken) && place.category_en) || place.category;
+
 /** @param {Place} place @param {Spoken} spoken */
 function facts(place, spoken) {
   const say = sayIn(spoken);
@@ -136,7 +139,9 @@ function facts(place, spoken) {
     place.address && el("span", { class: "on-paper" }, place.address),
     !place.mentioned && el("span", { class: "visually-hidden" }, say("other")),
   ].filter(Boolean);
-  const spans = parts.map((part) => el("span", {}, part));
+  // That a stop is one is all there is to say of it.
+  const told = parts.length ? parts : [kind(place, spoken)].filter(Boolean);
+  const spans = told.map((part) => el("span", {}, part));
   return spans.length > 0 && el("span", { class: "place-facts" }, ...spans);
 }
 
@@ -175,15 +180,14 @@ function more(place, sources, onSource, spoken) {
     const parts = [content].flat().filter(Boolean);
     return parts.length > 0 && el("div", {}, el("dt", {}, say(name)), el("dd", {}, ...parts));
   };
-  const [district, category] = isChinese(spoken) ? [place.district, place.category]
-    : [place.district_en || place.district, place.category_en || place.category];
+  const district = (!isChinese(spoken) && place.district_en) || place.district;
   return el("dl", { class: "place-rows" },
     row("demands", verdicts(place, say)),
     // Told once: short ones stand above.
     row("hours", !shortHours(place, spoken) && hours(place, spoken)),
     row("phone", phones(place)),
     row("address", [district, place.address].filter(Boolean).join(" ")),
-    row("category", category),
+    row("category", kind(place, spoken)),
     row("navigate", navigation(place)),
     // The record's own page is where it is from, not one more way to navigate.
     row("sources", [...sourceLinks(place, sources, onSource), link(place.url,
