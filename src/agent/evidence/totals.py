@@ -168,18 +168,20 @@ def _amount(cell: str) -> _Amount | None:
     A number in no unit behind words is none: free under 18.
     """
     text = cell.rpartition("=")[2].replace("*", "")
-    read = figures(text)
+    read, product = figures(text), next(shown_sums(f"{text} = 1"), None)
     sums = [each for each in read if each.is_money and not each.per]
     if not sums and not any(map(str.isalpha, text[: read[0].start if read else 0])):
-        sums = read[: len(read) == 1 or " × " in text]
+        sums = read[: len(read) == 1 or product is not None]
     if not sums or sums[0].kind is None or sums[0].date or sums[0].clock is not None:
         return None
     low = high = sums[0]
     if len(sums) > 1 and text[low.end : sums[1].start].strip() in tuple(_DASHES):
         high = sums[1]
     kind = (high.kind or "", high.scale)
-    if product := next(shown_sums(f"{text} = 1"), None):
-        return _Amount(product.sum.value, product.sum.value, kind, high.text)
+    if product:
+        # With the decimals of its terms: 2 × 3.30 is 6.60.
+        value = sum((each.value * 0 for each in read), product.sum.value)
+        return _Amount(value, value, kind, high.text)
     return _Amount(low.value, high.value, kind, high.text)
 
 
