@@ -459,20 +459,20 @@ async def test_thanks_are_answered_without_a_search(lab: Lab) -> None:
     llm = scripted(lab, generate_query=[plan(question="谢谢", needs_search=False)], answer=[reply])
     state = await lab.ask("谢谢！")
     assert answer_of(state).text.endswith("不客气，祝您玩得开心。")
-    assert [task_of(turn) for turn in llm.turns] == ["generate_query", "answer"]
+    assert [task_of(turn) for turn in llm.turns] == ["generate_query", "answer", "claim_check"]
     assert (told(state)["queries"], told(state)["needs"]) == ([], None)
 
 
-async def test_a_sum_in_words_goes_straight_to_the_answer_and_is_not_judged(lab: Lab) -> None:
+async def test_a_sum_in_words_goes_straight_to_the_answer_and_is_judged(lab: Lab) -> None:
     reply = ModelReply(
         text="17% of 2,340 yuan is 397.80 yuan, split among 4 people 99.45 yuan each."
     )
     llm = scripted(lab, generate_query=[plan(needs_search=False)], answer=[reply])
     state = await lab.ask("17% of 2,340 yuan split among 4 people?")
     assert answer_of(state).text.endswith(reply.text)
-    assert [task_of(turn) for turn in llm.turns] == ["generate_query", "answer"]
+    assert [task_of(turn) for turn in llm.turns] == ["generate_query", "answer", "claim_check"]
     claims = told(state)["checks"]["claims"]
-    assert (claims["total"], claims["marked"]) == (0, 0)
+    assert (claims["total"], claims["marked"]) == (1, 0)
 
 
 async def test_a_follow_up_that_the_last_answer_holds_is_written_from_its_evidence(

@@ -27,6 +27,7 @@ from agent.assistants.common.turn import in_language
 from agent.configuration import Configuration
 from agent.evidence.constraints import valid_constraints
 from agent.evidence.days import day_meant
+from agent.evidence.figures import figures
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.hours import minutes_of
 from agent.evidence.intent import extract_place, needs_origin, needs_place
@@ -222,18 +223,21 @@ def _on_its_day(asked: Asked) -> Constraints:
     return Constraints(**{**told, "day": asked.day}) if days == [weekday] else told
 
 
-_ROUNDED = 10
-"""Minutes by which a model may miss the time that it was told."""
+_ROUNDED, _HALF_DAY = 10, 720
+"""Minutes by which a model may miss the time that it was told; those of "half past eleven"."""
 
 
 def _with_moment(demands: Constraints, turn: Turn) -> Constraints:
     """Return demands that tell the moment of the question where they ask for what is open now.
 
     A model writes "now" as the time that it was told, perhaps rounded, on a clock that need not be
-    the place's.
+    the place's. A time that stands in the question is its own, however near.
     """
     clock, told = demands.get("open_at"), turn.get("now", "").partition(" (")[0][-5:]
     if not clock or not told or abs(minutes_of(clock) - minutes_of(told)) > _ROUNDED:
+        return demands
+    own = {each.clock % _HALF_DAY for each in figures(turn["question"]) if each.clock is not None}
+    if minutes_of(clock) % _HALF_DAY in own:
         return demands
     today = [date.fromisoformat(turn["today"]).isoweekday()]
     if demands.get("open_on", today) != today:
