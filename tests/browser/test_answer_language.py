@@ -32,7 +32,7 @@ def opened(visit: Visits, thread: str, locale: str) -> Page:
     return page
 
 
-_GERMAN = {"far": "von Wangfujing", "now": "Jetzt", "label": "Adresse", "open": "In Amap öffnen"}
+_GERMAN = {"far": "ab Wangfujing", "now": "Jetzt", "label": "Adresse", "open": "In Amap öffnen"}
 _ENGLISH = {"far": "from Wangfujing", "now": "now", "label": "Address", "open": "Open in Amap"}
 _CHINESE = {"far": "距王府井", "now": "营业", "label": "地址", "open": "在高德地图中打开"}
 _CARDS = [
