@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from agent.evidence.geo import metres_apart
+from agent.evidence.hours import minutes_of
 from agent.evidence.mentions import places_of
 from agent.evidence.types import Leg, Outing, OutingWish, Point
 
@@ -71,6 +72,17 @@ def is_beyond(leg: Leg, wish: OutingWish) -> bool:
 def timed(leg: Leg) -> int:
     """Return the minutes of a way as the timetable counts them, in whole steps."""
     return max(1, math.ceil(leg["duration_s"] / 60 / STEP)) * STEP
+
+
+def idle_minutes(outing: Outing) -> int:
+    """Return how many minutes of the hours that somebody gave both ends have nothing in them."""
+    wish, busy = outing["wish"], 0
+    for stop in outing["stops"]:
+        busy += minutes_of(stop["ends"]) - minutes_of(stop["begins"])
+        busy += timed(stop["leg"]) if "leg" in stop else 0
+    if not ("begins" in wish and "back_by" in wish):
+        return 0
+    return minutes_of(wish["back_by"]) - minutes_of(wish["begins"]) - busy
 
 
 def used_legs(outing: Outing) -> list[tuple[str, str]]:

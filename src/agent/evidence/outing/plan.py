@@ -40,22 +40,15 @@ from agent.evidence.outing.legs import (
     HERE,
     STEP,
     Legs,
+    idle_minutes,
     is_beyond,
     is_near_wanted,
     leg_between,
     timed,
-)
+)  # fmt: skip
 from agent.evidence.outing.schedule import (
-    MEALS,
-    MEALS_MAY_BE,
-    MOST_VISITS,
-    WITH_LUNCH,
-    Day,
-    Step,
-    Visit,
-    Window,
-    best_plan,
-)
+    MEALS, MEALS_MAY_BE, MOST_VISITS, Day, Step, Visit, Window, best_plan, meals_had,
+)  # fmt: skip
 from agent.evidence.records import hours_text, kind_text, with_weekday
 from agent.evidence.types import (
     LeftOut,
@@ -105,18 +98,21 @@ def plan_day(places: Sequence[Place], aim: Aim, legs: Legs) -> Outing | None:
     and longer where hours that were asked for are left. What is too far to walk for who said how
     far is in it only where something that is wanted is lacking without.
     """
-    best, fewest = None, (math.inf, 0, 0)
+    best, fewest = None, (math.inf, 0, 0, 0)
     shares = _SHARES if {"stops", "order"} & aim.wish.keys() else _SHARES[:3]
-    near = (True, False)[not is_near_wanted(aim.wish) :]
+    near = (True, False) if is_near_wanted(aim.wish) else (False,)
     # Stops keep the order of the plan before; its meals, rather their hours, if none was said.
     free = (False, True) if aim.before and not {"order", "ordered"} & aim.wish.keys() else (False,)
     for is_near, share, frees_meals in product(near, shares, free):
         planner = _Planner(places, aim, legs, share, is_near=is_near, frees_meals=frees_meals)
         outing = planner.outing()
         odd = planner.odd if planner.is_free or frees_meals < len(free) - 1 else 0
-        if outing and (amiss := (planner.lacking(outing), planner.misplaced, odd)) < fewest:
+        if not outing:
+            continue
+        amiss = planner.lacking(outing), planner.misplaced, odd, idle_minutes(outing)
+        if amiss < fewest:
             best, fewest = outing, amiss
-            if not any(fewest):
+            if not any(fewest[:-1]):
                 return _stretched(outing, places, aim, legs, planner)
     return best
 
@@ -302,8 +298,7 @@ class _Planner:
 
     def _lacks(self, steps: Sequence[Step]) -> list[str]:
         """Return what is to be in the day, and no place that was found can be: kinds and meals."""
-        had = {step.meal for step in steps}
-        had |= {"lunch" for step in steps if step.ends - step.begins >= WITH_LUNCH}
+        had = meals_had(steps)
         meals = [meal for meal in self._wish.get("meals", ()) if meal not in had]
         meals = [] if self._has_eatery() else meals
         if self._kinds:
@@ -330,8 +325,7 @@ class _Planner:
 
     def _not_in_time(self, steps: Sequence[Step]) -> Iterator[str]:
         """Yield what was found and has no time: meals, and what is in no said order."""
-        had = {step.meal for step in steps}
-        had |= {"lunch" for step in steps if step.ends - step.begins >= WITH_LUNCH}
+        had = meals_had(steps)
         taken = {step.turn for step in steps}
         words = [word for at, word in enumerate(self._words) if at not in taken]
         words += filter(self._is_late, self._missing)

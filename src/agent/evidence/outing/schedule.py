@@ -208,9 +208,13 @@ def best_plan(day: Day) -> list[Step]:
 
 def _is_fed(day: Day, steps: Sequence[Step]) -> bool:
     """Return whether the meals that are asked for are had."""
+    return meals_had(steps).issuperset(day.meals)
+
+
+def meals_had(steps: Sequence[Step]) -> set[Meal | None]:
+    """Return the meals of a plan: a long visit includes lunch."""
     had = {step.meal for step in steps}
-    had |= {"lunch" for step in steps if step.ends - step.begins >= WITH_LUNCH}
-    return had.issuperset(day.meals)
+    return had | {"lunch" for step in steps if step.ends - step.begins >= WITH_LUNCH}
 
 
 def _may_be_better(day: Day, steps: Sequence[Step]) -> bool:
