@@ -47,7 +47,15 @@ from agent.evidence.outing.legs import (
     timed,
 )  # fmt: skip
 from agent.evidence.outing.schedule import (
-    MEALS, MEALS_MAY_BE, MOST_VISITS, Day, Step, Visit, Window, best_plan, meals_had,
+    MEALS,
+    MEALS_MAY_BE,
+    MOST_VISITS,
+    Day,
+    Step,
+    Visit,
+    Window,
+    best_plan,
+    meals_had,
 )  # fmt: skip
 from agent.evidence.records import hours_text, kind_text, with_weekday
 from agent.evidence.types import (
