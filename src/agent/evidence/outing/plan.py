@@ -182,10 +182,8 @@ class _Planner:
         self._sets_out = self._wish.get("sets_out", False) and not self._near
         self._walks_little = self._wish.get("little_walking", False)
         self.left_out: list[LeftOut] = []
-        self.misplaced = 0
-        """Stops of the planned day that come before one of an earlier turn."""
-        self.odd = 0
-        """Its meals beside their usual hours for which nobody said a time, and a start too late."""
+        self.misplaced = self.odd = 0
+        """Stops before one of an earlier turn; meals at odd hours nobody said, and a late start."""
         self._no_time: list[str] = []
         """What is asked for, was found, and has no time in the planned day."""
         self._all = places
