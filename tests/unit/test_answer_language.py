@@ -115,7 +115,7 @@ def test_files_of_an_earlier_answer_speak_its_language_not_its_question_s() -> N
     finished = replace(finished, generated_at="2026-11-21T11:41:00+00:00")
     page, text = html_page(finished), markdown_document(finished)
     assert '<html lang="de">' in page
-    assert "220 m von Wangfujing" in page
+    assert "220 m ab Wangfujing" in page
     assert "Ab Wangfujing" in text
     assert all("88 ¥ pro Person" in file for file in (page, text))
 
