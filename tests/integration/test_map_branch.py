@@ -331,6 +331,19 @@ async def test_guidance_without_a_start_asks_for_it_or_uses_the_position() -> No
         assert state["routes"][0]["origin"] == "您的位置"
 
 
+async def test_a_model_that_has_enough_is_not_asked_again_where_an_end_is_on_no_map() -> None:
+    async with laboratory() as lab:
+        way = {"intent": "route", "origin": "王府井", "destination": "子虚乌有馆", "city": "北京"}
+        lab.gemini.llm = llm = Spoken(
+            generate_query=[plan({"query": "到子虚乌有馆怎么走", "map": way})],
+            amap_research=[ModelReply(text="enough")],
+        )
+        state = await lab.ask("从王府井到子虚乌有馆怎么走")
+        asked = llm.prompts("amap_research")
+        assert asked and len(asked) == len({*asked}), "each search asked once"
+        assert "malformed" not in {gap["code"] for gap in state["gaps"]}
+
+
 async def test_reflection_reads_the_records_and_is_told_what_map_calls_are_left() -> None:
     async with laboratory() as lab:
 

@@ -137,6 +137,16 @@ def test_the_steps_of_a_way_number_no_place_and_are_no_list_of_places() -> None:
     }  # fmt: skip
 
 
+def test_a_bold_name_that_only_begins_with_a_place_s_one_is_another_place() -> None:
+    text = (
+        "- **Olivia Central Station**: in the old hall\n- **Harald Café**: 253 m\n- **Kiila**: 1 km"
+    )
+    cafe = Place(**{**place("Harald"), "category": "cafe"})  # type: ignore[typeddict-item]
+    found = mentioned([place("Olivia"), cafe, place("Kiila")], text)
+    assert {*found} == {"amap:Harald", "amap:Kiila"}
+    assert named(["Olivia"], "**Olivia**, Central Station: Italian") == {"Olivia"}
+
+
 def found_by(keyword: str, *names: str, fails: bool = False) -> list[Place]:
     verdict = PlaceVerdict(constraint="max_cost", verdict="violated", field="cost", text="dear")
     own = {"keywords": [keyword], "verdicts": [verdict] * fails}

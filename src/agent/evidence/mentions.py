@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import cast
 
-from agent.core.strings import has_han, parted_brackets
+from agent.core.strings import has_han, parted_brackets, without_accents
 from agent.evidence.language import fold
 from agent.evidence.references import LINK_TARGET, strip_references
 from agent.evidence.types import Outing, Place
@@ -51,9 +51,10 @@ def mentioned(places: Sequence[Place], text: str) -> dict[str, int]:
     alone. A branch left out means every branch known, unless the text names one of them in full.
     What has no name is named only by its kind with where it is: a word of a kind names no place.
     Nor does a word in small letters name one that is called so, in a text that has capitals: the
-    story is not the Story.
+    story is not the Story. What is printed bold is a whole name: Olivia is no Olivia Central.
     """
-    rest = _plain(_without_small(places, LINK_TARGET.sub("]", strip_references(text))))
+    bare = LINK_TARGET.sub("]", strip_references(text))
+    rest = _plain(_without_small(places, _without_namesakes(places, bare)))
     full: dict[str, list[str]] = defaultdict(list)
     short: dict[str, list[str]] = defaultdict(list)
     for place in places:
@@ -80,6 +81,28 @@ def mentioned(places: Sequence[Place], text: str) -> dict[str, int]:
         for id in named:
             positions[id] = min(first, positions.get(id, first))
     return positions
+
+
+def _without_namesakes(places: Sequence[Place], text: str) -> str:
+    """Return a text without the bold names that only begin with a place's one-word name.
+
+    What follows it has capitals, and stands nowhere in the place's record.
+    """
+    pieces = text.split("**")
+    for at in range(1, len(pieces) - 1, 2):
+        first, *others = pieces[at].rstrip(":. ").split() or [""]
+        if others and all(word[0].isupper() for word in others):
+            own = [place for place in places if without_branch(place["name"]) == first]
+            if own and not any(_has_words(place, others) for place in own):
+                pieces[at] = _MASK * len(pieces[at])
+    return "**".join(pieces)
+
+
+def _has_words(place: Place, words: Iterable[str]) -> bool:
+    """Return whether a place's record has one of some words, as that of its street or town."""
+    told = " ".join(value for value in place.values() if isinstance(value, str))
+    own = without_accents(told.casefold())
+    return any(without_accents(word.casefold()) in own for word in words)
 
 
 def _without_small(places: Sequence[Place], text: str) -> str:

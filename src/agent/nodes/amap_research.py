@@ -363,6 +363,9 @@ class _Branch:
                 tools=tools.tools,
                 thinking=DEFAULT_THINKING["research"],
             )
+            if not reply.message.tool_calls:
+                # It has enough, also where a way's other end is on no map.
+                return
             answers = await asyncio.gather(*map(tools.call, reply.message.tool_calls))
             is_lacking = self.task["intent"] in WAYS and not map_result.routes
             if all(MARKER.match(str(answer.text)) for answer in answers) and not is_lacking:

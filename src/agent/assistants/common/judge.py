@@ -99,12 +99,13 @@ def _of_shown(rulings: Iterable[Ruling], passages: str) -> list[Ruling]:
 def _read_with(
     block: str, shown: Iterable[Statement], passages: str, evidence: Evidence
 ) -> dict[str, str]:
-    """Return what the instructions explain only where it is there: context, cells, open demands."""
-    cells = any(statement.kind == "cell" for statement in shown)
+    """Return what the instructions explain only where it is there: cells, headings, open ends."""
+    kinds = {statement.kind for statement in shown}
     places = [record.place for record in evidence.records.values() if record.place]
     verdicts = [verdict for place in places for verdict in place.get("verdicts", [])]
     is_open = any(v["verdict"] == "unknown" and v["text"] in passages for v in verdicts)
-    has = {"context": CONTEXT in block, "cells": cells, "open_demand": is_open}
+    has = {"context": CONTEXT in block, "cells": "cell" in kinds, "headings": "heading" in kinds,
+           "open_demand": is_open}  # fmt: skip
     return {name: "yes" if it else "" for name, it in has.items()}
 
 
