@@ -103,7 +103,7 @@ def test_f10_what_people_read_is_asked_for_in_their_language(name: str) -> None:
 
 def test_f10_no_rule_of_the_query_writer_contradicts_the_one_for_the_map_alone() -> None:
     text = render("generate_query_system")
-    assert "the web is asked only if it finds nothing" in text
+    assert "the web is asked if it finds nothing" in text
     assert "each searched on the web" not in text
 
 
