@@ -244,8 +244,8 @@ async def test_places_are_geojson_for_every_client(client: LangGraphClient) -> N
     assert isinstance(state, dict)
     collection: FeatureCollection[Any] = FeatureCollection.model_validate(state["geojson"])
     found = [f for f in collection.features if (f.properties or {}).get("role") == "place"]
-    assert len(found) == len(state["places"])
-    for feature, place in zip(found, state["places"], strict=True):
+    shown = state["messages"][-1]["additional_kwargs"]["places"]
+    for feature, place in zip(found, shown, strict=True):
         assert feature.geometry
         longitude, latitude = feature.geometry.model_dump()["coordinates"]
         assert (longitude, latitude) == (place["wgs84"]["lng"], place["wgs84"]["lat"])

@@ -28,6 +28,11 @@ def test_places_are_points_in_wgs84_with_their_gcj02_position_beside() -> None:
     assert found["generated_at"] == "2026-11-21T00:00:00+00:00"
 
 
+def test_what_a_card_says_of_its_bullet_is_no_property_of_a_place() -> None:
+    shown = cast(Place, {**place(1), "told": [[0, "和平菓局 — "]]})
+    assert feature_collection([shown])["features"] == feature_collection([place(1)])["features"]
+
+
 def test_a_place_of_another_map_has_its_own_owner_and_no_chinese_datum() -> None:
     abroad = Location(lng=13.4, lat=52.5, crs="WGS-84")
     cafe = {**place(2), "id": "osm:node/1", "location": abroad, "wgs84": Point(lng=13.4, lat=52.5)}

@@ -17,6 +17,8 @@ from agent.texts import say
 
 _Collection = FeatureCollection[Feature[Point | LineString, dict[str, Any]]]
 _DECIMALS = 7
+_NO_PROPERTIES = {"id", "wgs84", "location", "told"}
+"""Keys of a place that a feature has elsewhere, and what only the answer's own text needs."""
 _CHINA_LNG, _CHINA_LAT = (73.0, 136.0), (3.0, 54.0)
 
 
@@ -187,7 +189,7 @@ def _attribution(maps: Sequence[str]) -> str:
 
 def _place_feature(place: Place) -> dict[str, Any]:
     properties: dict[str, Any] = {
-        key: value for key, value in place.items() if key not in ("id", "wgs84", "location")
+        key: value for key, value in place.items() if key not in _NO_PROPERTIES
     }
     properties |= {
         "role": "place",

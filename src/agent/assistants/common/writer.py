@@ -240,10 +240,11 @@ async def _closing(
     places: list[Place],
 ) -> Closing:
     state, question = draft.state, draft.turn["question"]
-    cited, anchor = checked.used, message.additional_kwargs["anchor"]
+    cited = checked.used
+    shown, anchor = (message.additional_kwargs[key] for key in ("places", "anchor"))
 
     def features() -> dict[str, Any] | None:
-        return feature_collection(places, anchor=anchor, query=question) if places else None
+        return feature_collection(shown, anchor=anchor, query=question) if shown else None
 
     messages = cast(Mapping[str, Any], state).get("messages", [])
     earlier = or_else("earlier answers", lambda: lightened(messages), list[AIMessage])
