@@ -340,7 +340,8 @@ async def test_a_model_that_has_enough_is_not_asked_again_where_an_end_is_on_no_
         )
         state = await lab.ask("从王府井到子虚乌有馆怎么走")
         asked = llm.prompts("amap_research")
-        assert asked and len(asked) == len({*asked}), "each search asked once"
+        assert asked
+        assert len(asked) == len({*asked}), "each search asked once"
         assert "malformed" not in {gap["code"] for gap in state["gaps"]}
 
 
