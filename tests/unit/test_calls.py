@@ -271,10 +271,10 @@ async def test_one_cancelled_caller_leaves_the_call_to_the_others_and_the_last_e
 
 
 async def test_signs_of_life_put_the_time_limit_of_a_call_off() -> None:
-    pulse, policy = Pulse(), Policy("x", None, timeout=0.2, attempts=1)
+    pulse, policy = Pulse(), Policy("x", None, timeout=0.6, attempts=1)
 
     async def slow() -> str:
-        for _ in range(5):
+        for _ in range(8):
             await asyncio.sleep(0.1)
             pulse.beat()
         return "whole"
