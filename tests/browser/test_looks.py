@@ -282,7 +282,7 @@ def test_on_a_phone_a_planned_day_is_a_line_of_stops(visit: Visits, server: DevS
         assert overflow(page) == [], width
 
 
-@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize("width", [390, 1024, 1440])
 def test_a_card_keeps_together_what_belongs_together(
     visit: Visits, threads: dict[str, str], width: int
 ) -> None:
@@ -294,6 +294,9 @@ def test_a_card_keeps_together_what_belongs_together(
     for card in cards.all():
         pieces = card.locator(".place-local").evaluate("(name) => name.getClientRects().length")
         assert pieces == 1, "a short local name is not broken"
+        name, local = (box_of(card.locator(part)) for part in (".place-name", ".place-local"))
+        is_below = local["y"] >= name["y"] + name["height"] / 2 and local["x"] < name["x"] + 16
+        assert not is_below or local["x"] == name["x"], "on a line of its own it has the same edge"
         tag, hours = (box_of(card.locator(part)) for part in (".tag[data-open]", ".place-when"))
         assert tag["height"] <= hours["height"] < 2 * tag["height"], "the hours stand beside it"
     edge = box_of(turn.locator(".prose p").first)["x"]
