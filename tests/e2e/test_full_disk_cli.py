@@ -34,15 +34,16 @@ def full_at(cli: Cli, gemini: GeminiService, number: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"), [(EN, "nothing more is paid for"), (ZH, "不再发起付费调用")]
+    ("text", "told", "then"),
+    [(EN, "nothing more is paid for", "Go on with: "), (ZH, "不再发起付费调用", "接着进行：")],
 )
 def test_a_question_ends_in_one_line_and_goes_on_where_it_was(
-    text: str, told: str, cli: Cli, gemini: GeminiService
+    text: str, told: str, then: str, cli: Cli, gemini: GeminiService
 ) -> None:
     data = cli.folder / "data"
     full_at(cli, gemini, 2)
     done = cli.run("ask", text, *NO_MAP, "--json", **keyed(gemini))
-    failed_in_one_line(done, 1, "TANLU_DATA_DIR", str(data), told, "Go on with: ", "--thread")
+    failed_in_one_line(done, 1, "TANLU_DATA_DIR", str(data), told, then, "--thread")
     assert "unexpected" not in done.stderr
     assert tasks(gemini, "reflection") + tasks(gemini, "answer") == 0
     asked = len(gemini.requests)

@@ -73,7 +73,7 @@ def test_a_command_with_another_assistant_says_whose_plan_waits(cli: Cli) -> Non
     other = (*ask, "--thread", thread, "--assistant", "team_answer")
     with terminal(*other, folder=cli.folder, env=env) as second:
         assert second.ends() == 1
-        assert SAID.format(assistant="agent") in second.text
+        assert "这个对话里等待确认的是 agent 的计划，请用它来回答" in second.text
         assert "Traceback" not in second.text
     with terminal(*ask, "--thread", thread, folder=cli.folder, env=env) as third:
         third.expect("\n> ")
