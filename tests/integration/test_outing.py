@@ -362,6 +362,19 @@ async def test_a_kind_that_no_search_had_is_what_the_map_finds_for_its_words(lab
     assert "室内亲子" not in told(state)["outing"].get("lacks", [])
 
 
+async def test_words_of_an_order_stand_for_what_no_other_of_them_was_searched_for(lab: Lab) -> None:
+    lab = at_noon(lab, "2026-11-25")
+    order = {"order": ["博物馆", "随便喝点什么"], "any_order": True, "begins": "10:00"}
+    day = plan(
+        nearby("王府井", "博物馆"), nearby("王府井", "咖啡馆"), outing=order, day="2026-11-28"
+    )
+    scripted(lab, generate_query=[day])
+    state = await lab.ask("周六看一个博物馆，再随便喝点什么")
+    assert "lacks" not in told(state)["outing"]
+    made = [each["keywords"] for each in told(state)["places"] if each["name"] in stops(state)]
+    assert sorted(made) == [["博物馆"], ["咖啡馆"]], made
+
+
 async def test_a_day_tells_no_distance_to_a_car_park_of_the_question_before(lab: Lab) -> None:
     """Edited after a question about parking, its stops said how far another car park was."""
     lab = at_noon(lab, "2026-11-25")

@@ -77,7 +77,7 @@ def told_parts(
     but not on Mondays". A name before a verb stays with it: "Ateneum replaces the museum". A clause
     that is one of the card's `facts` word by word goes wherever it stands.
     """
-    if name and text[name[1] :][:1] == " " and text[name[1] + 1 :][:1].islower():
+    if name and _goes_on(text[name[1] :]):
         name = None
     at, name_end = name or (0, 0)
     # The name in the other language may stand behind, in brackets.
@@ -112,6 +112,13 @@ def told_parts(
             has_words, parts = True, [*parts[:front], *kept]
         last, at = end, following
     return parts
+
+
+def _goes_on(text: str) -> bool:
+    """Return whether what follows a name, or its brackets, is the rest of a sentence about it."""
+    inside = _ALIAS.match(text)
+    rest = text[inside.end() :] if inside else text
+    return rest[:1] == " " and rest[1:2].islower()
 
 
 def _hangs(text: str, begin: int, end: int) -> bool:

@@ -26,6 +26,8 @@ from agent.evidence.kinds import (
     is_found_for,
     is_meal,
     is_stop,
+    kind_searched,
+    meal_named,
     names_kind,
 )
 from agent.evidence.mentions import (
@@ -182,7 +184,37 @@ async def _named(
             Place(**{**p, "keywords": [*p["keywords"], word]}) if p["id"] in ids else p
             for p in known
         ]
+    left = [word for word in words if not any(_is_for(p, word) for p in (*known, *named.places))]
+    if len(left) == 1 and not left[0][:1].isupper():
+        # A name is of one place.
+        known = _by_its_search(known, wish["order"], *left)
     return named, known
+
+
+def _is_for(place: Place, word: str) -> bool:
+    return word in place["keywords"] or is_called(place, word)
+
+
+def _by_its_search(places: Sequence[Place], order: Sequence[str], word: str) -> list[Place]:
+    """Return the places with a word of an order at those that were searched for it.
+
+    They are those of the keywords that no other word of the order is for: "something sweet" of who
+    searched for a museum, a restaurant and a café, and wants a museum and lunch, is the café.
+    """
+    others = [each for each in order if each != word]
+    kinds = {*map(kind_searched, others), *("restaurant" for each in others if meal_named(each))}
+    own = {each.casefold() for each in others}
+    searched = {keyword for place in places for keyword in place["keywords"]}
+    rest = {
+        key
+        for key in searched
+        if key.casefold() not in own and kind_searched(key) not in kinds - {None}
+    }
+    return [
+        place if rest.isdisjoint(place["keywords"])
+        else Place(**{**place, "keywords": [*place["keywords"], word]})
+        for place in places
+    ]  # fmt: skip
 
 
 def _wish(turn: Turn, places: Sequence[Place], now: datetime) -> tuple[OutingWish, tzinfo]:

@@ -86,7 +86,7 @@ _WORTH_CHOSEN, _ENOUGH_CHOSEN = 4000, 3
 """Of a visit: what a model has chosen is worth more than what fits by its record alone; a meal that
 was asked for is worth more than all others together, and what is wanted more than both meals and
 these; known hours are worth two stars, and a name is."""
-_WORTH_OF_KIND = 3000
+_WORTH_OF_KIND = 2000
 """Of the first visit of a kind that was searched for."""
 _LIKED = 500
 """More than stars and metres make of a difference between two visits, as a rule."""
