@@ -374,7 +374,7 @@ def _is_unasked(place: Place) -> bool:
 def with_pin_numbers(
     places: Sequence[Place], written: Mapping[str, tuple[int, str]], listed: Sequence[str] = ()
 ) -> list[Place]:
-    """Return the places with the numbers of their pins, cards and rows, from 1.
+    """Return the places with the numbers of their pins, cards and rows, from 1, in their order.
 
     An answer's own numbers, as `list_numbers` tells them, hold where one list has them. Of those
     without one the `listed` come first: a list whose cards begin at 2 has lost its first one.
@@ -385,7 +385,8 @@ def with_pin_numbers(
     for id in [*(each for each in listed if each in ids), *ids]:
         if id not in own:
             own[id] = next(further)
-    return [Place(**{**place, "number": own[place["id"]]}) for place in places]
+    numbered = [Place(**{**place, "number": own[place["id"]]}) for place in places]
+    return sorted(numbered, key=itemgetter("number"))
 
 
 def distinct_places(places: Sequence[Place]) -> list[Place]:
