@@ -390,3 +390,15 @@ async def test_a_total_of_a_text_that_nobody_judges_is_added_up_too() -> None:
         text = str(answer_of(await lab.ask(ZH, claim_check=False)).text)
     assert "两人一共200元" in text
     assert "| **合计** | **200元** |" in text
+
+
+async def test_a_total_that_no_column_has_fails_until_a_revision_says_it() -> None:
+    draft = f"# 报告\n\n两人一共[=]。{RIGHT}[^t0-0]。"
+    async with lab_of(draft, revise=edits(("1", "两人一共80元。"))) as lab:
+        told = str(answer_of(await lab.ask(ZH)).text)
+        [asked, *_] = lab.llm.asked(PHASE)
+    assert "1: unproved: [=]" in block(asked.user, "failed")
+    assert "两人一共80元" in told
+    async with lab_of(draft) as lab:
+        left = str(answer_of(await lab.ask(ZH)).text)
+    assert "[=]" not in left

@@ -123,7 +123,7 @@ async def test_a_sign_is_read_however_it_is_written_and_none_is_left() -> None:
     day = DAY.replace("[>walking]", "[> walk ]").replace("[>transit]", "[>tram]")
     text = (await filling(measured).filled(Revised(f"{day}\nIt is [= 2*40+5 ] or [=sum].\n"))).text
     assert [asked.split(" | ")[2] for asked in measured.asked] == ["walking", "transit"]
-    assert "It is 85 or ." in text
+    assert "It is 85 or –." in text
     assert "[=" not in text
     assert "[>" not in text
 

@@ -62,11 +62,67 @@ def test_parts_and_the_whole_of_a_column_stay_right_together() -> None:
     ]  # fmt: skip
 
 
-def test_a_sentence_tells_no_total_where_several_columns_have_one() -> None:
-    text = "So [=].\n\n| | A | B |\n|---|---|---|\n| x | 10 € | 20 € |\n| all | [=] | [=] |\n"
-    shown = fill(text)
-    assert "| all | 10 € | 20 € |" in shown
-    assert shown.startswith("So .")
+COLUMNS = """So {said}.
+
+| | Careful | Thrifty |
+|---|---|---|
+| Tram | 10 € | 0 € |
+| Lunch | 90 € | 60 € |
+| all | [=] | [=61] |
+"""
+
+
+@by_examples
+def test_a_sentence_tells_the_total_that_is_nearest_to_its_writer_s_figure(
+    said: str, shown: str
+) -> None:
+    assert fill(COLUMNS.format(said=said)).splitlines()[0] == f"So {shown}."
+
+
+def test_where_several_columns_have_a_total_a_bare_sign_is_left_to_a_revision() -> None:
+    text = COLUMNS.format(said="[=]")
+    changes, totals = filled(text, ENGLISH_NUMBERS, leaves=True)
+    left = changed(text, changes)
+    assert left.startswith("So [=].")
+    assert "| all | 100 € | 60 € |" in left
+    assert changed(left, filled(left, ENGLISH_NUMBERS, totals)[0]).startswith("So –.")
+
+
+@by_examples
+def test_what_cannot_be_added_up_is_told_in_its_writer_s_words(text: str, shown: str) -> None:
+    assert fill(f"{text}\n\n| | € |\n|---|---|\n| a | 2 tickets |\n") == (
+        f"{shown}\n\n| | € |\n|---|---|\n| a | 2 tickets |\n"
+    )
+
+
+def test_a_total_that_could_not_be_added_up_is_once_its_column_can() -> None:
+    text = "It costs [=12].\n\n| | € |\n|---|---|\n| a | 2 tickets |\n| all | [=] |\n"
+    changes, totals = filled(text, ENGLISH_NUMBERS)
+    done = changed(text, changes)
+    assert done.startswith("It costs 12.")
+    assert "| all | – |" in done
+    revised = done.replace("2 tickets", "2 × 7 €")
+    again = changed(revised, opened(revised, totals))
+    shown = changed(again, filled(again, ENGLISH_NUMBERS, totals)[0])
+    assert "| all | 14 € |" in shown
+
+
+def test_a_sign_in_a_new_sentence_tells_the_total_that_the_text_has_already() -> None:
+    changes, totals = filled(TRIP, ENGLISH_NUMBERS)
+    text = changed(TRIP, changes) + "\nSave [=] until May.\n"
+    assert "Save 57–71 € until" in changed(text, filled(text, ENGLISH_NUMBERS, totals)[0])
+
+
+def test_a_range_whose_low_end_changes_is_told_anew_in_each_column_s_sentence() -> None:
+    text = COLUMNS.format(said="it is [=100 €] or [=60 €]").replace("| 10 €", "| 10–20 €")
+    changes, totals = filled(text, ENGLISH_NUMBERS)
+    done = changed(text, changes)
+    assert done.startswith("So it is 100 € or 60 €.")
+    revised = done.replace("10–20 €", "40–50 €").replace("| 0 €", "| 9 €")
+    again = changed(revised, opened(revised, totals))
+    shown = changed(again, filled(again, ENGLISH_NUMBERS, totals)[0])
+    assert shown.startswith("So it is 130 € or 69 €.")
+    assert "| all | 130–140 € | 69 € |" in shown
 
 
 def test_a_reader_s_numbers_are_written_as_his_language_does() -> None:

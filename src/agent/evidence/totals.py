@@ -9,18 +9,23 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise
 
+from agent.core.strings import letters_of
 from agent.evidence.citations import MARKER
 from agent.evidence.figures import Figure, figures
 from agent.evidence.formulas import worked
 from agent.evidence.number_forms import NumberForm
 from agent.evidence.references import CITATION
 from agent.evidence.shown_sums import shown_sums
-from agent.evidence.tables import CellRow, Change, signs_in, tables_in
+from agent.evidence.tables import CellRow, Change, changed, signs_in, tables_in
 from agent.evidence.units import MONEY
 
 TOTAL = "[=]"
-"""Stands for the sum of what is above it in its column; elsewhere for that of the only one."""
-_DASHES, _TWO, _BEFORE = "-–—~～", 2, 24
+"""Stands for the sum of what is above it in its column; elsewhere for that of the only one.
+
+With the writer's own figure in it, `[=57–71 €]`, that is told where no column has the sum.
+"""
+_SIGN, _TWO, _BEFORE, _NEAR = TOTAL[:-1], 2, 24, Decimal("0.05")
+_BESIDE, _NO_ENDS = 8, (Decimal(-1), Decimal(-1))
 
 
 @dataclass(frozen=True)
@@ -30,51 +35,108 @@ class Total:
     label: str
     head: str
     told: str
+    """Empty where nothing could be added up, and the writer told none."""
+    own: str = ""
+    """The writer's own figure."""
+    ends: tuple[Decimal, Decimal] = _NO_ENDS
+    """The sum, from its low end to its high one."""
     retold: Sequence[tuple[str, str]] = ()
     """Where sentences tell it: what stands before it there, and its words."""
 
-
-def plain_signs(text: str, form: NumberForm) -> list[Change]:
-    """Return what makes every sign `[=]`; one with a sum in it, `[=3*40]`, gives its value."""
-    changes = list[Change]()
-    for start, end, inside in signs_in(text, TOTAL[:-1]):
-        sum_ = worked(inside) if inside else None
-        told = form.written(f"{sum_.value.normalize():f}", text) if sum_ else TOTAL
-        if told != text[start:end]:
-            changes.append((start, end, told))
-    return changes
+    @property
+    def place(self) -> tuple[str, str]:
+        return self.label, self.head
 
 
-def filled(text: str, form: NumberForm) -> tuple[list[Change], list[Total]]:
+@dataclass(frozen=True)
+class _Sign:
+    """A sign of a total: where it stands, and the writer's own words in it."""
+
+    start: int
+    end: int
+    own: str
+
+
+def _signs(text: str, form: NumberForm, whole: str, at: int = 0) -> Iterator[_Sign]:
+    """Yield the signs in a part of a whole text; of one with a sum in it its value is its own."""
+    for start, end, inside in signs_in(text, _SIGN):
+        read, sum_ = figures(inside), worked(inside)
+        if sum_ and sum_.is_sum and not _range(inside):
+            value = sum_.value.normalize()
+            places = max(0, *map(_places, (value, *(each.value for each in read))))
+            inside = form.written(f"{value:.{places}f}", whole)
+        yield _Sign(at + start, at + end, inside if read else "")
+
+
+def filled(
+    text: str, form: NumberForm, known: Iterable[Total] = (), *, leaves: bool = False
+) -> tuple[list[Change], list[Total]]:
     """Return what stands in the place of each sign, and the totals of the tables.
 
-    A sign that nothing can be added up for goes, in a table for a dash.
+    Where nothing can be added up that is the writer's own figure; without one, a dash, but in a
+    sentence the sign if it `leaves` that to who can say it otherwise. `known` are totals that the
+    text has told before.
     """
-    if TOTAL not in text:
+    if _SIGN not in text:
         return [], []
     changes, totals = list[Change](), list[Total]()
     for rows in tables_in(text):
         for column in range(1, len(rows[0])):
             for at, amounts in _summed(rows, column):
-                told = _written(amounts, form, text)
                 cell = rows[at][column]
-                begin = cell.start + cell.text.index(TOTAL)
-                changes.append(_without_twice(text, begin, told or "–"))
-                if told:
-                    totals.append(Total(rows[at][0].text, rows[0][column].text, told))
-    # Of several columns a sentence may mean any.
-    last = totals[-1].told if len({total.head for total in totals}) == 1 else ""
-    in_tables, retold = {start for start, _, _ in changes}, list[tuple[str, str]]()
-    at = text.find(TOTAL)
-    while at >= 0:
-        if at not in in_tables:
-            changes.append(_without_twice(text, at, last))
-            if told := changes[-1][2]:
-                retold.append((text[max(0, at - _BEFORE) : at].rpartition(TOTAL)[2], told))
-        at = text.find(TOTAL, at + 1)
-    if totals:
-        totals[-1] = replace(totals[-1], retold=retold)
-    return sorted(changes), totals
+                sign = next(_signs(cell.text, form, text, cell.start))
+                told = _put(text, sign, _written(amounts, form, text)) or sign.own
+                is_alone = not letters_of(cell.text.replace(text[sign.start : sign.end], ""))
+                changes.append((sign.start, sign.end, told or "–" * is_alone))
+                head = rows[0][column].text
+                totals.append(Total(rows[at][0].text, head, told, sign.own, _ends(amounts)))
+    in_tables, before = {start for start, _, _ in changes}, {each.place: each for each in known}
+    before = {place: each for place, each in before.items() if each.told and each.told in text}
+    every = [*(before | {each.place: each for each in totals}).values()]
+    for sign in _signs(text, form, text):
+        if sign.start not in in_tables:
+            at, sum_ = _meant(sign, every)
+            told = _put(text, sign, sum_) or sign.own or (TOTAL if leaves else "–")
+            changes.append((sign.start, sign.end, told))
+            if sum_:
+                here = text[max(0, sign.start - _BEFORE) : sign.start].rpartition(_SIGN)
+                retold = [*every[at].retold, (here[2].rpartition("]")[2], told)]
+                every[at] = replace(every[at], retold=retold)
+    now = {each.place for each in totals}
+    return sorted(changes), [each for each in every if each.place in now or each.retold]
+
+
+def _meant(sign: _Sign, totals: Sequence[Total]) -> tuple[int, str]:
+    """Return the total that a sentence means, by its place, and as the sentence tells it.
+
+    It is that which is nearest to the writer's own figure, there or in the total's own cell; of a
+    range the end that he has told. Without a figure it is the only one.
+    """
+    read, found = figures(sign.own), list[tuple[Decimal, int, str]]()
+    summed = [at for at, each in enumerate(totals) if each.ends != _NO_ENDS and each.told]
+    if not read:
+        # Of several columns a sentence may mean any.
+        is_one = len({totals[at].head for at in summed}) == 1
+        return (summed[-1], totals[summed[-1]].told) if is_one else (0, "")
+    low, high = read[0].value, read[-1].value
+    for at in summed:
+        each, own = totals[at], figures(totals[at].own)
+        for ends in (each.ends, *([(own[0].value, own[-1].value)] if own else [])):
+            if low != high or ends[0] == ends[1]:
+                found.append((_apart((low, high), ends), at, each.told))
+                continue
+            before, behind = _around_digits(each.told)
+            numbers = each.told[len(before) : len(each.told) - len(behind)].split("–")
+            for end, sum_ in zip(ends, numbers, strict=True):
+                found.append((_apart((low, low), (end, end)), at, f"{before}{sum_}{behind}"))
+    near = min(found, default=(_NEAR + 1, 0, ""))
+    return near[1:] if near[0] <= _NEAR else (0, "")
+
+
+def _apart(ones: tuple[Decimal, Decimal], others: tuple[Decimal, Decimal]) -> Decimal:
+    """Return by which share of them numbers differ at most."""
+    pairs = zip(ones, others, strict=True)
+    return max(abs(one - other) / max(abs(other), Decimal(1)) for one, other in pairs)
 
 
 def opened(text: str, totals: Iterable[Total]) -> list[Change]:
@@ -94,29 +156,36 @@ def opened(text: str, totals: Iterable[Total]) -> list[Change]:
             if not signs or _are_right(rows, column, signs):
                 continue
             for cell in (rows[at][column] for at in signs):
-                if told := figures(_uncited(cell.text)):
-                    begin, end = cell.start + told[0].start, cell.start + told[-1].end
-                    changes[begin] = (begin, end, TOTAL)
+                told = figures(_uncited(cell.text))
+                begin = cell.start + (told[0].start if told else cell.text.find("–"))
+                end = cell.start + told[-1].end if told else begin + 1
+                if told or "–" in cell.text:
+                    changes[begin] = (begin, end, f"{_SIGN}{text[begin:end] if told else ''}]")
             for before, words in (each for total in own for each in total.retold):
                 at = text.find(before + words) + len(before) if before.strip() else -1
                 if at >= len(before) and not text[at + len(words) :][:1].isdigit():
-                    changes.setdefault(at, (at, at + len(words), TOTAL))
+                    changes.setdefault(at, (at, at + len(words), f"{_SIGN}{words}]"))
     return sorted(changes.values())
 
 
 def _are_right(rows: Sequence[CellRow], column: int, signs: Sequence[int]) -> bool:
-    """Return whether the totals in these rows add up; one without a figure is left as it is."""
+    """Return whether the totals in these rows add up, as far as they can; a dash does not."""
     for at, sums in _parts(rows, column, signs):
         cell = rows[at][column].text
         told = figures(_uncited(cell))
-        if told and sums and TOTAL not in cell and not _adds_up(told, sums):
+        is_open = bool(told) or cell.strip("* ") == "–"
+        if is_open and sums and _SIGN not in cell and not _adds_up(told, sums):
             return False
     return True
 
 
 def _summed(rows: Sequence[CellRow], column: int) -> Iterator[tuple[int, list["_Amount"]]]:
     """Yield the rows of a column's signs with what each adds up."""
-    signs = [n for n, row in enumerate(rows) if len(row) > column and TOTAL in row[column].text]
+    signs = [
+        n
+        for n, row in enumerate(rows)
+        if len(row) > column and any(signs_in(row[column].text, _SIGN))
+    ]
     return _parts(rows, column, signs)
 
 
@@ -136,7 +205,7 @@ def _amounts(rows: Iterable[CellRow], column: int) -> list["_Amount"]:
     Nor where they are not all in one unit.
     """
     cells = (_uncited(row[column].text).strip("* ") for row in rows if len(row) > column)
-    read = [(cell, _amount(cell)) for cell in cells if TOTAL not in cell]
+    read = [(cell, _amount(cell)) for cell in cells if _SIGN not in cell]
     if any(amount is None and cell[:1].isdigit() for cell, amount in read):
         return []
     found = [amount for _, amount in read if amount]
@@ -156,42 +225,80 @@ class _Amount:
     high: Decimal
     kind: tuple[str, Decimal]
     text: str
-
-    @property
-    def places(self) -> int:
-        return max(0, -int(max(self.low, self.high, key=_places).as_tuple().exponent))
+    places: int
 
 
 def _amount(cell: str) -> _Amount | None:
     """Return what a cell comes to: its result, its product, its range, its one number.
 
-    A number in no unit behind words is none: free under 18.
+    Of a range whatever is reckoned with it is reckoned with both ends.
     """
     text = cell.rpartition("=")[2].replace("*", "")
+    ends = [_one_amount(each) for each in _range(text) or (text, text)]
+    low, high = ends
+    if low is None or high is None:
+        return None
+    return replace(high, low=low.low, places=max(low.places, high.places))
+
+
+def _range(text: str) -> tuple[str, str] | None:
+    """Return a text with the low end alone of each range in it, and with the high one."""
+    pairs = [(left, right) for left, right in pairwise(figures(text))
+             if _are_joined(text[left.end : right.start])]  # fmt: skip
+    lows, highs = list[Change](), list[Change]()
+    for left, right in pairs:
+        begin, end = (_digits_of(each, text) for each in (left, right))
+        lows.append((begin[1], end[1], ""))
+        highs.append((begin[0], end[0], ""))
+    low, high = changed(text, lows), changed(text, highs)
+    rises = [_one_amount(each) for each in (low, high)]
+    is_one = pairs and rises[0] and rises[1] and rises[0].low < rises[1].low
+    return (low, high) if is_one else None
+
+
+def _are_joined(between: str) -> bool:
+    """Return whether words make two numbers a range: they share a unit then."""
+    return len(between) <= _BESIDE and figures(f"1{between}2 €")[0].is_money
+
+
+def _digits_of(figure: Figure, text: str) -> tuple[int, int]:
+    """Return where the first digit of a figure stands, and where its last one ends."""
+    before, behind = _around_digits(text[figure.start : figure.end])
+    return figure.start + len(before), figure.end - len(behind)
+
+
+def _one_amount(text: str) -> _Amount | None:
+    """Return what a text without ranges comes to.
+
+    A number in no unit behind words is none: free under 18.
+    """
     read, product = figures(text), next(shown_sums(f"{text} = 1"), None)
     sums = [each for each in read if each.is_money and not each.per]
     if not sums and not any(map(str.isalpha, text[: read[0].start if read else 0])):
         sums = read[: len(read) == 1 or product is not None]
     if not sums or sums[0].kind is None or sums[0].date or sums[0].clock is not None:
         return None
-    low = high = sums[0]
-    if len(sums) > 1 and text[low.end : sums[1].start].strip() in tuple(_DASHES):
-        high = sums[1]
-    kind = (high.kind or "", high.scale)
+    value, kind = sums[0].value, (sums[0].kind or "", sums[0].scale)
     if product:
         # With the decimals of its terms: 2 × 3.30 is 6.60.
         value = sum((each.value * 0 for each in read), product.sum.value)
-        return _Amount(value, value, kind, high.text)
-    return _Amount(low.value, high.value, kind, high.text)
+    return _Amount(value, value, kind, sums[0].text, max(0, _places(value)))
 
 
 def _places(value: Decimal) -> int:
     return -int(value.as_tuple().exponent)
 
 
+def _ends(amounts: Sequence[_Amount]) -> tuple[Decimal, Decimal]:
+    """Return the sum of the low ends, and that of the high ones."""
+    if not amounts:
+        return _NO_ENDS
+    low, high = ([getattr(each, end) for each in amounts] for end in ("low", "high"))
+    return sum(low, Decimal(0)), sum(high, Decimal(0))
+
+
 def _adds_up(told: Sequence[Figure], amounts: Sequence[_Amount]) -> bool:
-    low, high = (sum(getattr(each, end) for each in amounts) for end in ("low", "high"))
-    return (told[0].value, told[-1].value) == (low, high)
+    return bool(told) and (told[0].value, told[-1].value) == _ends(amounts)
 
 
 def _written(amounts: Sequence[_Amount], form: NumberForm, text: str) -> str:
@@ -200,22 +307,30 @@ def _written(amounts: Sequence[_Amount], form: NumberForm, text: str) -> str:
         return ""
     places = max(amount.places for amount in amounts)
     places += places == 1 and any(amount.kind[0] in MONEY for amount in amounts)
-    ends = (sum(getattr(each, end) for each in amounts) for end in ("low", "high"))
+    ends = _ends(amounts)
     told = dict.fromkeys(form.written(f"{end:.{places}f}", text) for end in ends)
     unit = next((each.text for each in amounts if each.kind[0]), amounts[0].text)
-    digits = [at for at, char in enumerate(unit) if char.isdigit()]
-    before, behind = (unit[: digits[0]], unit[digits[-1] + 1 :]) if digits else ("", "")
+    before, behind = _around_digits(unit)
     return f"{before}{'–'.join(told)}{behind}"
 
 
-def _without_twice(text: str, at: int, told: str) -> Change:
-    """Return what stands in a sign's place, without a unit that the writer has put beside it."""
-    digits = [n for n, char in enumerate(told) if char.isdigit()]
-    end = at + len(TOTAL)
-    before, behind = (told[: digits[0]], told[digits[-1] + 1 :]) if digits else ("", "")
-    beside = text[end : end + len(behind) + 1].lstrip()
-    if behind.strip() and beside.startswith(behind.strip()):
-        told = told.removesuffix(behind)
-    if before.strip() and text[:at].rstrip().endswith(before.strip()):
-        told = told.removeprefix(before)
-    return at, end, told
+def _put(text: str, sign: _Sign, told: str) -> str:
+    """Return a sum as it stands in a sign's place: in the unit that the writer has put there.
+
+    That is in the sign, or beside it; else it is that of the column.
+    """
+    around, own = _around_digits(told), _around_digits(sign.own)
+    digits = told[len(around[0]) : len(told) - len(around[1])]
+    if not told or "".join(own).strip():
+        return f"{own[0]}{digits}{own[1]}" if told else ""
+    before, behind = text[max(0, sign.start - _BESIDE) : sign.start], text[sign.end :]
+    number = digits.rpartition("–")[2]
+    beside = figures(f"{before}{number}{behind[:_BESIDE]}")
+    has_unit = any(each.kind for each in beside if number in each.text)
+    return digits if has_unit else told
+
+
+def _around_digits(told: str) -> tuple[str, str]:
+    """Return what stands before the first digit and behind the last one."""
+    digits = [at for at, char in enumerate(told) if char.isdigit()]
+    return (told[: digits[0]], told[digits[-1] + 1 :]) if digits else ("", "")

@@ -28,7 +28,7 @@ from agent.evidence.told_ways import (
     way_cells,
     way_words,
 )
-from agent.evidence.totals import TOTAL, Total, filled, opened, plain_signs
+from agent.evidence.totals import TOTAL, Total, filled, opened
 from agent.evidence.types import Leg, Route
 
 Walks = Mapping[tuple[str, str], Leg]
@@ -48,8 +48,11 @@ class FilledIn:
     _ways: list[ToldWay] = field(default_factory=list)
     _asked: int = 0
 
-    async def filled(self, text: Revised) -> Revised:
-        """Return a text with its ways and totals, those anew of which it has changed the places."""
+    async def filled(self, text: Revised, *, leaves: bool = False) -> Revised:
+        """Return a text with its ways and totals, those anew of which it has changed the places.
+
+        A sentence's sign that nothing tells stays if it `leaves` that to a revision.
+        """
         places = self.draft.known_places
         stale = await compute(
             lambda: stale_ways(text.text, self._ways, places), otherwise=list[Change]
@@ -59,13 +62,11 @@ class FilledIn:
             "the ways", self._way_changes(text.text), lambda: bare_ways(text.text)
         )
         text = rewritten(text, ways)
-        text = rewritten(
-            text, await compute(lambda: plain_signs(text.text, form), otherwise=list[Change])
-        )
         again = await compute(lambda: opened(text.text, self._totals), otherwise=list[Change])
         text = rewritten(text, again)
         changes, totals = await compute(
-            lambda: filled(text.text, form), otherwise=lambda: (list[Change](), list[Total]())
+            lambda: filled(text.text, form, self._totals, leaves=leaves),
+            otherwise=lambda: (list[Change](), list[Total]()),
         )
         self._totals = [*self._totals, *totals]
         return rewritten(text, changes)

@@ -144,12 +144,12 @@ class _Rounds:
         with _Signs(draft.emit) as signs:
             text = await self._drafted(pieces, signs)
             draft.is_watched = True
-            drafted = await self.exact.filled(Revised(text, claims.cites))
+            drafted = await self.exact.filled(Revised(text, claims.cites), leaves=True)
             text, claims.cites = drafted.text, drafted.cites
             claims.used[:] = draft.citer.used
             claims.added_up = self.exact.added_up
             if draft.quoted or draft.degraded or draft.refuses:
-                return text
+                return await self._as_it_is(claims, drafted)
             claims.mends, claims.tells = False, True
             claims.told = lambda judged, total: signs.say(lambda: self._told(judged, total, 1))
             evidence = await claims.judged(text, draft.tell_late, longer=False)
@@ -157,11 +157,11 @@ class _Rounds:
             claims.mends = True
             if draft.late.is_set() or evidence is None:
                 claims.told = lambda judged, total: None
-                return text
+                return await self._as_it_is(claims, drafted)
             revised = await self._revised(claims, evidence, signs)
             claims.told = lambda judged, total: draft.emit(self._told(judged, total, 2))
             if revised is None:
-                return text
+                return await self._as_it_is(claims, drafted)
             revised = await self.exact.filled(revised)
             claims.used[:] = draft.citer.used
             await claims.revise(revised)
@@ -170,6 +170,12 @@ class _Rounds:
                 claims.used[:] = draft.citer.used
                 await claims.revise(again)
             return (again or revised).text
+
+    async def _as_it_is(self, claims: ClaimCheck, drafted: Revised) -> str:
+        """Return a text that nobody revises, without a sign."""
+        closed = await self.exact.filled(drafted)
+        claims.cites = closed.cites
+        return closed.text
 
     async def _drafted(self, pieces: AsyncIterator[str], signs: "_Signs") -> str:
         draft, text = self.draft, ""

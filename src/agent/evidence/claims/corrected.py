@@ -82,7 +82,7 @@ def corrected(
 def with_totals(parts: Sequence[Part], totals: Sequence[Total], form: NumberForm) -> list[Part]:
     """Return the parts of a text in which each total is the sum of its column."""
     opening = _changed(parts, opened(_text_of(parts), totals))
-    return _changed(opening, filled(_text_of(opening), form)[0])
+    return _changed(opening, filled(_text_of(opening), form, totals)[0])
 
 
 def _text_of(parts: Iterable[Part]) -> str:

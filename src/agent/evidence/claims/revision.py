@@ -29,6 +29,7 @@ from agent.evidence.claims.statements import (
     row_name,
 )
 from agent.evidence.tables import Change, changed
+from agent.evidence.totals import TOTAL
 
 Cite = tuple[int, str]
 """An id that a text cites, with the character before which its number stands."""
@@ -292,7 +293,9 @@ def faults_block(
     for at, (statement, outcome) in enumerate(zip(statements, outcomes, strict=True)):
         name = statement.name
         lines = [f"{name}: cites {one}, which is no source" for one in strangers.get(at, ())]
-        if outcome.fails:
+        if TOTAL in statement.text:
+            lines.append(f"{name}: unproved: {TOTAL}")
+        elif outcome.fails:
             lines += _accused(statement, outcome, evidence)
         elif outcome.unproved:
             lines.append(f"{name}: unproved: {' / '.join(outcome.unproved)}")
