@@ -47,6 +47,18 @@ def test_a_statement_whose_figures_stand_is_supported() -> None:
     assert outcome.cite is None
 
 
+@by_examples
+def test_a_figure_that_a_right_sum_of_the_text_gives_is_accused_in_vain(
+    bad: str, verdict: str
+) -> None:
+    text = """They cost 218.60 to 248.60 euros, the ferry 31.00.
+
+The sum is 13.20 + 115.40 + 90.00 = 218.60 euros, with the upper price 218.60 + 30.00 = 248.60."""
+    ruling = Ruling(v="p", p=["1.1"], bad=[bad], says="故宫门票 60 元")
+    outcome, *_ = proved(statements(text, MARKED), {0: ruling}, PALACE)
+    assert outcome.verdict == verdict
+
+
 PRICES = evidence(
     w0_0="Datadog: $0.10 per GB ingested, $1.70 per million events.",
     w1_0="Parking is free.",

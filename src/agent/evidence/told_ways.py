@@ -154,23 +154,26 @@ def stops_in_row(row: CellRow, places: Sequence[Place], *, but: int = -1) -> lis
     cells = [cell.text for column, cell in enumerate(row) if column != but]
     by_url = {link_url(place["url"]): place for place in reversed(places) if place["url"]}
     cited = [by_url[url] for _, url in CITATION.findall(" | ".join(cells)) if url in by_url]
-    return cited or [place for cell in cells for place in _named(cell, places)]
+    if cited:
+        return cited
+    # Of all cells together: beside a name in capitals "story room" names no Story.
+    by_id, named = {place["id"]: place for place in places}, mentioned(places, " | ".join(cells))
+    if named:
+        return [by_id[name] for name in sorted(named, key=lambda name: named[name])]
+    return [place for cell in cells if (place := _with_all_words(cell, places))]
 
 
-def _named(cell: str, places: Sequence[Place]) -> list[Place]:
-    """Return the places that a cell names in its order; else the one whose name has all its words.
+def _with_all_words(cell: str, places: Sequence[Place]) -> Place | None:
+    """Return the place whose name has all words of a cell, and the fewest besides.
 
     Helsinki Central Station is Helsinki Central Railway Station to who asks.
     """
-    by_id, named = {place["id"]: place for place in places}, mentioned(places, cell)
-    if named:
-        return [by_id[name] for name in sorted(named, key=lambda name: named[name])]
     own, nearest = words(cell), list[tuple[int, int]]()
     for at, place in enumerate(places) if len(own) >= _LEAST_WORDS else ():
         for name in (place["name"], place.get("name_en"), *place.get("other_names", [])):
             if own <= (whole := words(name or "")):
                 nearest.append((len(whole), at))
-    return [places[min(nearest)[1]]] if nearest else []
+    return places[min(nearest)[1]] if nearest else None
 
 
 def _is_near(one: Point, other: Point) -> bool:

@@ -29,14 +29,15 @@ def proved(
 
     Sums may use what is assumed or borne out elsewhere, and what right sums give.
     """
-    lent = [figure for one in statements for figure in right_results(one.plain)]
+    added = [figure for one in statements for figure in right_results(one.plain)]
+    lent = [*added]
     for at, ruling in rulings.items():
         lent += figures(statements[at].said)[:MOST_FIGURES] if _letter(ruling) == "o" else ()
     outcomes = [Outcome("unchecked")] * len(statements)
     for _ in range(2):
         for at, ruling in rulings.items():
             if outcomes[at].verdict == "unchecked":
-                outcomes[at] = _proved(statements[at], ruling, evidence, lent)
+                outcomes[at] = _proved(statements[at], ruling, evidence, lent, added)
                 if outcomes[at].verdict in ("supported", "computed"):
                     lent += figures(statements[at].said)[:MOST_FIGURES]
         lent = distinct(lent)[:_MOST_LENT]
@@ -82,7 +83,11 @@ def _of_plan(statement: Statement, ruling: Ruling | None) -> list[Figure]:
 
 
 def _proved(
-    statement: Statement, ruling: Ruling, evidence: Evidence, lent: Sequence[Figure]
+    statement: Statement,
+    ruling: Ruling,
+    evidence: Evidence,
+    lent: Sequence[Figure],
+    added: Sequence[Figure],
 ) -> Outcome:
     named = (evidence.by_name.get(name.strip("[] ")) for name in ruling.p)
     passages = tuple(passage for passage in named if passage)
@@ -93,15 +98,20 @@ def _proved(
         return computed(statement, ruling.calc, passages, evidence, lent)
     if letter == "s":
         return _supported(statement, ruling, passages, evidence, lent)
-    return _accused(statement, ruling, passages, evidence)
+    return _accused(statement, ruling, passages, evidence, added)
 
 
 def _accused(
-    statement: Statement, ruling: Ruling, passages: tuple[Passage, ...], evidence: Evidence
+    statement: Statement,
+    ruling: Ruling,
+    passages: tuple[Passage, ...],
+    evidence: Evidence,
+    added: Sequence[Figure],
 ) -> Outcome:
     """Return a statement as missing, or contradicted where a passage has the words against it.
 
-    Only where the words at fault stand in it, and are not those of what it cites, or was told.
+    Only where the words at fault stand in it, and are not those of what it cites, or was told, nor
+    figures that right sums of the text have `added` up.
     """
     letter, plain = _letter(ruling), statement.plain
     spans = tuple(span for words in ruling.bad if (span := span_in(words, plain)))
@@ -128,9 +138,26 @@ def _accused(
             for span in spans
             if not (_is_borne(span, statement, evidence) or any(span in words for words in right))
         )
+    spans = tuple(span for span in spans if not _is_added_up(span, plain, added))
     is_accused = bool(spans) and letter in ("p", "n", "x")
     cite = cite_of(statement, passages, evidence) if letter == "p" else None
     return Outcome("missing" if is_accused else "unchecked", spans, passages, cite=cite, fix=fix)
+
+
+def _is_added_up(span: str, text: str, added: Sequence[Figure]) -> bool:
+    """Return whether the figures of some words are what right sums give: that is no accusation.
+
+    Small numbers that only count may stand beside them.
+    """
+    told = [figure for figure in figures(span) if states(figure, text)]
+    return bool(told) and all(
+        any(one.value == figure.value and _is_in_unit(one, figure) for one in added)
+        for figure in told
+    )
+
+
+def _is_in_unit(one: Figure, figure: Figure) -> bool:
+    return one.kind == figure.kind or not (one.kind and figure.kind)
 
 
 def _is_borne(span: str, statement: Statement, evidence: Evidence) -> bool:
