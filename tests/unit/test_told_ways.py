@@ -13,6 +13,7 @@ from agent.evidence.number_forms import ENGLISH_NUMBERS
 from agent.evidence.told_ways import way_cells
 from agent.evidence.types import Leg, Place, Route, Source
 from tests.support.page_sources import source
+from tests.support.rows import by_examples
 
 SPOTS = {"Hotel": 0.0, "Museum": 0.01, "Market": 0.02, "Church": 0.03}
 
@@ -160,6 +161,24 @@ def test_a_place_is_known_by_all_words_of_a_cell_where_its_name_has_more() -> No
     assert way_cells(day, places)[0].ids == ("osm:Hotel", "osm:Museum")
     unknown = DAY.replace("| Hotel |", "| Station |")
     assert way_cells(unknown, places)[0].ids is None
+
+
+PLAN = """| Time | Place | What to do | Way there |
+|---|---|---|---|
+| 12:45 | Market | Lunch | – |
+| 14:00 | {place} | {what} | [>walking] |
+| 17:00 | Hotel | The end | [>walking] |
+"""
+
+
+@by_examples
+def test_a_row_is_where_its_place_cell_says(
+    place: str, what: str, here: str, ways: list[list[str] | None]
+) -> None:
+    story = cast(Place, {**PLACES[1], "id": "osm:Story", "name": "Story"})
+    text = PLAN.format(place=place, what=what)
+    told = [each.ids and [*each.ids] for each in way_cells(text, [*PLACES, story])]
+    assert told == [each and [f"osm:{name}" for name in each] for each in ways], here
 
 
 async def test_a_text_that_is_streamed_has_its_ways_too() -> None:

@@ -4,6 +4,7 @@ So each joins the place of the row above with that of its own row, and still doe
 has put another place there.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -58,10 +59,11 @@ def way_cells(text: str, places: Sequence[Place]) -> list[WayCell]:
     """Return the signs of ways in the tables of a text; one elsewhere joins nothing."""
     found = dict[int, WayCell]()
     for rows in tables_in(text) if WAY in text else ():
+        own = _place_column(rows, places)
         for at, row in enumerate(rows):
             for column, cell in enumerate(row):
                 for begin, end, told in signs_in(cell.text, WAY):
-                    start, (ends, skips) = cell.start + begin, _ends(rows, at, column, places)
+                    start, (ends, skips) = cell.start + begin, _ends(rows, at, column, places, own)
                     found[start] = WayCell(start, cell.start + end, _mode(told), ends, skips)
     for start, end, told in signs_in(text, WAY):
         found.setdefault(start, WayCell(start, end, _mode(told), None))
@@ -75,10 +77,11 @@ def stale_ways(text: str, ways: Iterable[ToldWay], places: Sequence[Place]) -> l
         told.setdefault(way.told, []).append(way)
     changes = list[Change]()
     for rows in tables_in(text) if told else ():
+        place_column = _place_column(rows, places)
         for at, row in enumerate(rows):
             for column, cell in enumerate(row):
                 own = next((own for own in told if own in cell.text), "")
-                ends = _ends(rows, at, column, places)[0] if own else None
+                ends = _ends(rows, at, column, places, place_column)[0] if own else None
                 ids = (ends[0]["id"], ends[1]["id"]) if ends else None
                 if own and ids not in [way.ids for way in told[own]]:
                     start = cell.start + cell.text.index(own)
@@ -131,36 +134,65 @@ def _mode(told: str) -> RouteMode:
     return next(alike, "transit")
 
 
+def _place_column(rows: Sequence[CellRow], places: Sequence[Place]) -> int:
+    """Return the column of a plan that tells where its rows are: that which most often names one.
+
+    What one does there may name other places: the view of a church.
+    """
+    named = Counter(
+        column
+        for row in rows[1:]
+        for column, cell in enumerate(row)
+        if WAY not in cell.text and _named(cell.text, [cell.text], places)
+    )
+    return max(named, key=lambda column: (named[column], -column), default=0)
+
+
 def _ends(
-    rows: Sequence[CellRow], at: int, column: int, places: Sequence[Place]
+    rows: Sequence[CellRow], at: int, column: int, places: Sequence[Place], own: int
 ) -> tuple[tuple[Place, Place] | None, bool]:
     """Return the last place of the nearest row above that has one, and the first of this row.
 
     And whether rows between have none.
     """
-    here = stops_in_row(rows[at], places, but=column)
-    above = [stops_in_row(row, places, but=column) for row in reversed(rows[1:at])]
+    here = stops_in_row(rows[at], places, but=column, own=own)
+    above = [stops_in_row(row, places, but=column, own=own) for row in reversed(rows[1:at])]
     before = next(filter(None, above), [])
     if not (here and before) or here[0]["id"] == before[-1]["id"]:
         return None, False
     return (before[-1], here[0]), not above[0]
 
 
-def stops_in_row(row: CellRow, places: Sequence[Place], *, but: int = -1) -> list[Place]:
+def stops_in_row(
+    row: CellRow, places: Sequence[Place], *, but: int = -1, own: int = -1
+) -> list[Place]:
     """Return the places that a row cites in its order, else those that its cells name.
 
-    Not those of one of its columns, such as the way's own cell.
+    Not those of one of its columns, such as the way's own cell; where it is known which cell tells
+    its place, only those that this one names.
     """
     cells = [cell.text for column, cell in enumerate(row) if column != but]
     by_url = {link_url(place["url"]): place for place in reversed(places) if place["url"]}
     cited = [by_url[url] for _, url in CITATION.findall(" | ".join(cells)) if url in by_url]
     if cited:
         return cited
-    # Of all cells together: beside a name in capitals "story room" names no Story.
-    by_id, named = {place["id"]: place for place in places}, mentioned(places, " | ".join(cells))
+    of_place = [cell.text for column, cell in enumerate(row) if column == own != but]
+    found = [_named(cell, cells, places) for cell in of_place or cells]
+    return [place for each in found for place in each]
+
+
+def _named(cell: str, cells: Sequence[str], places: Sequence[Place]) -> list[Place]:
+    """Return the places that a cell names in its order; else the one whose name has all its words.
+
+    Beside a name in capitals, in another of the row's `cells`, "story room" names no Story.
+    """
+    by_id, named = {place["id"]: place for place in places}, mentioned(places, cell)
     if named:
-        return [by_id[name] for name in sorted(named, key=lambda name: named[name])]
-    return [place for cell in cells if (place := _with_all_words(cell, places))]
+        of_row = mentioned(places, " | ".join(cells))
+        kept = [name for name in named if name in of_row]
+        return [by_id[name] for name in sorted(kept, key=lambda name: named[name])]
+    place = _with_all_words(cell, places)
+    return [place] if place else []
 
 
 def _with_all_words(cell: str, places: Sequence[Place]) -> Place | None:
