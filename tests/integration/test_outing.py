@@ -362,6 +362,19 @@ async def test_a_kind_that_no_search_had_is_what_the_map_finds_for_its_words(lab
     assert "室内亲子" not in told(state)["outing"].get("lacks", [])
 
 
+async def test_a_day_of_which_one_stop_is_left_goes_on_with_it(lab: Lab) -> None:
+    """ "Start at 11" after it found no plan, and the day was lost."""
+    lab = at_noon(lab, "2026-11-25")
+    first = plan(SIGHTS, outing={"stops": 2}, day="2026-11-28")
+    out = plan(outing={"changes": [{"stop": "2", "change": "leave_out"}]})
+    scripted(lab, generate_query=[first, out, plan(outing={"begins": "11:00"})])
+    one, _ = stops(await lab.ask("周六在王府井逛一天"))
+    assert stops(await lab.ask("去掉第二站")) == [one]
+    state = await lab.ask("十一点开始")
+    assert stops(state) == [one]
+    assert told(state)["outing"]["begins"] == "11:00"
+
+
 async def test_words_of_an_order_stand_for_what_no_other_of_them_was_searched_for(lab: Lab) -> None:
     lab = at_noon(lab, "2026-11-25")
     order = {"order": ["博物馆", "随便喝点什么"], "any_order": True, "begins": "10:00"}

@@ -66,7 +66,10 @@ _MOST_RIDES = 8
 async def plan_outing(
     state: OverallState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> Update:
-    """Plan the day that was wished for; leave a gap where fewer than two places are known."""
+    """Plan the day that was wished for; leave a gap where fewer than two places are known.
+
+    A day that was planned before goes on with one.
+    """
     services, turn = get_services(), state["turn"]
     meter = open_meter(turn, runtime.context or Configuration(), services, spent=state.get("usage"))
     emit, text = runtime.stream_writer, say("outing.name", turn["language"])
@@ -90,7 +93,8 @@ async def plan_outing(
     )  # fmt: skip
     planner = _Planner(places, aim, services=services, meter=meter, emit=emit)
     asked_for = _asked_for(state, places)
-    outing = await planner.outing() if len(places) > 1 else None
+    is_day = len(places) > 1 or bool(places and _planned_before(state))
+    outing = await planner.outing() if is_day else None
     lacks_meal = outing is not None and not MEALS.keys().isdisjoint(outing.get("lacks", ()))
     shown = [p for p in earlier if is_meal(p)] if lacks_meal else []
     shown = judged(shown, demands, reader_language(turn))

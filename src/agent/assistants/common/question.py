@@ -318,7 +318,7 @@ def _shown(
 
     They are those of the last list that its answer named; of the day that was planned last where
     that is changed, also in its hours alone, where the list is its own and has `stops` enough, or
-    has none to visit.
+    has none to visit. A planned day lives on with a single stop, too.
     """
     listed, planned = listed_last(previous), _planned(previous)
     named = [place for place in listed if place["mentioned"]]
@@ -326,11 +326,11 @@ def _shown(
     ids = [place["id"] for place in listed]
     is_own = {*_stops(previous)} <= {*ids} and len(_stops(previous)) >= stops
     if planned and changes:
-        ids = _changed_day(previous, changes) or planned
-    elif len(added := _added(changes, previous)) >= _LEAST_PLACES:
+        return _changed_day(previous, changes) or planned
+    if len(added := _added(changes, previous)) >= _LEAST_PLACES:
         ids = added
     elif planned and (is_own or is_timed or sum(map(is_stop, listed)) < _LEAST_PLACES):
-        ids = planned
+        return planned
     return ids if len(ids) >= _LEAST_PLACES else []
 
 
