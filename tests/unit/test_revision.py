@@ -300,3 +300,39 @@ def test_an_answer_is_taken_out_where_all_that_answers_goes_and_nothing_comes_fo
     assert [names for names in (["1"], ["1", "2"], [], ["3"]) if out.takes_out(names)] == [["1"]]
     again = Revision(edits=out.edits, inserts=[Insert(after="1", text="As it was.")])
     assert not again.takes_out(["1"])
+
+
+BILL = """# Bill
+
+## Costs
+
+| Item | How many | Cost |
+|---|---|---|
+| Tram | 2 | 13.20 |
+| Total | | – |
+"""
+
+
+@by_examples
+def test_a_total_that_is_a_dash_can_be_told_and_no_second_one_arises(
+    edits: dict[str, str], inserts: dict[str, str], last: str
+) -> None:
+    places = [*statements(BILL, MARKED), *headings(BILL, MARKED)]
+    assert "| Total | | ⟨h3⟩– |" in numbered_draft(BILL, places, MARKED)
+    revision = Revision(
+        edits=[Edit(id=name, text=text) for name, text in edits.items()],
+        inserts=[Insert(after=name, text=text) for name, text in inserts.items()],
+    )
+    text = applied(BILL, places, revision, lambda words: (words, [])).text
+    assert text == BILL.replace("| Total | | – |", last)
+
+
+def test_a_new_total_takes_the_place_of_the_one_that_there_is_but_no_value_from_it() -> None:
+    bill = BILL.replace("–", "12")
+
+    def told(row: str) -> str:
+        revision = Revision(inserts=[Insert(after="1", text=row)])
+        return applied(bill, statements(bill, MARKED), revision, lambda words: (words, [])).text
+
+    assert told("| Total | | [=] |") == bill
+    assert told("| Total | | [=13.20] |") == bill.replace("12 |", "[=13.20] |")

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
-from agent.core.strings import one_line
+from agent.core.strings import letters_of, one_line
 from agent.evidence.claims.citing import sources_named
 from agent.evidence.claims.corrected import left_out
 from agent.evidence.claims.judging import with_citations
@@ -28,7 +28,7 @@ from agent.evidence.claims.statements import (
     Statement,
     row_name,
 )
-from agent.evidence.tables import Change, changed
+from agent.evidence.tables import Change, cells_of, changed, signs_in, tables_in
 from agent.evidence.totals import TOTAL
 
 Cite = tuple[int, str]
@@ -342,9 +342,10 @@ def applied(
     rows = {row_name(cell): cell for cell in of_cells}
     changes = list[_Change]()
     for edit in revision.edits:
-        if statement := by_name.get(edit.id):
+        statement = by_name.get(edit.id)
+        if statement and not _is_row(text, statement, edit.text):
             changes.append(_edited(text, statement, edit.text, clean))
-        elif row := rows.get(edit.id):
+        elif row := statement or rows.get(edit.id):
             changes.append(_row_edited(text, row, edit.text, clean))
     for insert in revision.inserts:
         if (at := by_name.get(insert.after) or rows.get(insert.after)) or insert.after == BEGINNING:
@@ -419,8 +420,14 @@ def _row_edited(text: str, cell: Statement, marked: str, clean: Clean) -> _Chang
     words, cites = clean(" ".join(marked.split()))
     if not words:
         return _Change(begin, min(end + 1, len(text)), "")
-    is_row = words.startswith("|") and _bars(words) == _bars(text[begin:end])
+    is_row = _is_row(text, cell, words)
     return _Change(begin, end, words if is_row else text[begin:end], cites=cites)
+
+
+def _is_row(text: str, cell: Statement, words: str) -> bool:
+    """Return whether words are a row of as many cells as that of a cell."""
+    row, words = text[cell.line : _line_end(text, cell.end)], words.strip()
+    return cell.kind == "cell" and words.startswith("|") and _bars(words) == _bars(row)
 
 
 def _bars(row: str) -> int:
@@ -445,6 +452,8 @@ def _inserted(text: str, after: Statement, words: str, is_apart: bool) -> _Chang
         return _Change(after.end, after.end, f"{before}{words}" if words else "")
     end = _line_end(text, after.end)
     if after.kind == "cell" and is_row:
+        if twin := _twin(text, after, words):
+            return _Change(*twin)
         return _Change(end, end, f"\n{words}")
     if after.kind == "item":
         indent = _indent(text, after.line)
@@ -455,6 +464,24 @@ def _inserted(text: str, after: Statement, words: str, is_apart: bool) -> _Chang
     while after.kind == "cell" and text[end + 1 : end + 2] == "|":
         end = _line_end(text, end + 1)
     return _Change(end, end, f"\n\n{words}" if words else "")
+
+
+def _twin(text: str, after: Statement, words: str) -> Change | None:
+    """Return a new row in the place of one by its name that says no value.
+
+    A total, too, of which a table has one; without a figure it leaves that as it is.
+    """
+    label, *others = (letters_of(cell.text) for cell in cells_of(words, 0))
+    for rows in tables_in(text):
+        if not label or not rows[0][0].start <= after.start <= rows[-1][-1].start:
+            continue
+        for row in (row for row in rows[1:] if letters_of(row[0].text) == label):
+            is_bare = not any(letters_of(cell.text) for cell in row[1:])
+            start = row[0].start
+            begin, end = text.rfind("\n", 0, start) + 1, _line_end(text, start)
+            if is_bare or any(signs_in(words, TOTAL[:-1])):
+                return begin, end, words if is_bare or any(others) else text[begin:end]
+    return None
 
 
 def _indent(text: str, at: int) -> int:

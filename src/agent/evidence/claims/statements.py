@@ -181,7 +181,7 @@ class Splitter:
         self._heads: list[tuple[str, ...]] = []
         self._heads_read = 0
         self.headings: list[Statement] = []
-        """Those that state nothing; all are named h1, h2 and so on."""
+        """Those that state nothing, and rows without a value; all are named h1, h2 and so on."""
 
     def split(self, text: str, offset: int = 0) -> list[Statement]:
         """Return the statements of the next blocks of a text, which begin at an offset in it."""
@@ -296,6 +296,10 @@ class Splitter:
                     replace(cell, cited=cited, kind="cell", row=label.plain, head=head,
                             context=self._heading, block=self._block, line=at)
                 )  # fmt: skip
+        if not rows and cells[1:]:
+            self._heads_read += 1
+            name, row = f"h{self._heads_read}", label.plain
+            self.headings.append(replace(cells[-1], kind="cell", row=row, line=at, name=name))
         return rows
 
     def _named(self, statements: Sequence[Statement]) -> list[Statement]:
@@ -316,7 +320,10 @@ def statements(text: str, notation: Notation) -> list[Statement]:
 
 
 def headings(text: str, notation: Notation) -> list[Statement]:
-    """Return the headings of a whole text that state nothing: nobody judges them."""
+    """Return the headings of a whole text that state nothing, and the last cells of such rows.
+
+    Nobody judges them.
+    """
     splitter = Splitter(notation)
     splitter.split(text)
     return splitter.headings
