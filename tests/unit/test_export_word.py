@@ -204,3 +204,9 @@ def test_a_note_is_small_print_and_han_characters_do_not_slant() -> None:
     assert not any(run.italic for each in document.paragraphs for run in each.runs)
     english = written(language="en", answer="it *is* so", sources=[], places=[])
     assert any(run.italic for each in english.paragraphs for run in each.runs)
+
+
+def test_a_line_in_bold_alone_stays_with_what_follows() -> None:
+    document = written(answer="**Plan: Tue**\n\n**A** thing.\n", places=[], sources=[])
+    kept = {each.text: each.paragraph_format.keep_with_next for each in document.paragraphs}
+    assert (kept["Plan: Tue"], kept["A thing."]) == (True, None)

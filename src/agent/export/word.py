@@ -240,6 +240,8 @@ class _Writer:
     def _paragraph(self, node: SyntaxTreeNode, style: str) -> Paragraph:
         paragraph = self._document.add_paragraph(style=style)
         self._inline(paragraph, node)
+        # A line in bold alone is a head: it stands with what follows.
+        paragraph.paragraph_format.keep_with_next = all(run.bold for run in paragraph.runs) or None
         return paragraph
 
     def _list(self, node: SyntaxTreeNode, level: int) -> None:
