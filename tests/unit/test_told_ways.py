@@ -107,15 +107,19 @@ async def test_a_way_to_another_stop_than_before_is_measured_anew() -> None:
 async def test_what_nobody_can_measure_is_a_dash_and_no_sign_is_left(asked: Map | None) -> None:
     day = DAY.replace("Hotel", "Somewhere")
     text = (await filling(asked).filled(Revised(f"{day}\nThe way is [>driving].\n"))).text
-    assert text.count("| – |") == 3
-    assert "The way is –." in text
+    assert text.count("| – |") == 2
+    assert "| Transit (or taxi; line not known) |" in text
+    assert "The way is Drive." in text
+    tram = day.replace("[>transit]", "[>tram]")
+    assert "| tram (" in (await filling(asked).filled(Revised(tram))).text
 
 
-async def test_a_ride_that_the_map_does_not_know_is_told_as_a_walk() -> None:
+async def test_a_ride_that_the_map_does_not_know_stays_one_and_has_the_walk_beside_it() -> None:
     measured = Map("walking")
     text = (await filling(measured).filled(Revised(DAY))).text
     assert measured.asked[-2:] == ["Museum | Market | transit | Helsinki",
                                    "Museum | Market | walking | Helsinki"]  # fmt: skip
+    assert "| Transit (or taxi; line not known); Walk" in text.splitlines()[4]
     assert "503 m" in text.splitlines()[4]
 
 

@@ -17,7 +17,7 @@ from agent.evidence.outing.text import leg_text
 from agent.evidence.references import CITATION
 from agent.evidence.tables import CellRow, Change, signs_in, tables_in
 from agent.evidence.types import Leg, Place, Point, Route, RouteMode
-from agent.texts import Language
+from agent.texts import Language, say
 
 WAY = "[>"
 """Begins the sign of a way: `[>walking]` in its cell."""
@@ -40,6 +40,8 @@ class WayCell:
     """None where a row names no place of the map."""
     skips: bool = False
     """Whether rows between them name none: it begins where the row above does not say."""
+    told: str = ""
+    """The writer's own word for how it goes, where that is none of the modes: tram."""
 
     @property
     def ids(self) -> tuple[str, str] | None:
@@ -64,9 +66,11 @@ def way_cells(text: str, places: Sequence[Place]) -> list[WayCell]:
             for column, cell in enumerate(row):
                 for begin, end, told in signs_in(cell.text, WAY):
                     start, (ends, skips) = cell.start + begin, _ends(rows, at, column, places, own)
-                    found[start] = WayCell(start, cell.start + end, _mode(told), ends, skips)
+                    mode, word = _mode(told)
+                    found[start] = WayCell(start, cell.start + end, mode, ends, skips, word)
     for start, end, told in signs_in(text, WAY):
-        found.setdefault(start, WayCell(start, end, _mode(told), None))
+        mode, word = _mode(told)
+        found.setdefault(start, WayCell(start, end, mode, None, told=word))
     return [found[start] for start in sorted(found)]
 
 
@@ -128,10 +132,20 @@ def way_words(way: Route | Leg, language: Language) -> str:
     return leg_text(leg, language)
 
 
-def _mode(told: str) -> RouteMode:
-    """Return how a way goes; another word, tram or metro, is of a ride."""
+def ride_words(cell: WayCell, language: Language) -> str:
+    """Return a ride that was not measured in its writer's word; none of a walk."""
+    if cell.mode == "walking":
+        return ""
+    words = cell.told or say(f"records.modes.{cell.mode}", language)
+    unknown = say("outing.line_unknown", language) if cell.mode == "transit" else ""
+    return words + (say("punctuation.brackets", language, text=unknown) if unknown else "")
+
+
+def _mode(told: str) -> tuple[RouteMode, str]:
+    """Return how a way goes; another word, tram or metro, is of a ride, and returned with it."""
     alike = (mode for mode in _MODES if told.lower()[:_ALIKE] == mode[:_ALIKE])
-    return next(alike, "transit")
+    mode = next(alike, None)
+    return (mode, "") if mode else ("transit", told)
 
 
 def _place_column(rows: Sequence[CellRow], places: Sequence[Place]) -> int:

@@ -23,6 +23,7 @@ from agent.evidence.told_ways import (
     ToldWay,
     WayCell,
     bare_ways,
+    ride_words,
     stale_ways,
     way_between,
     way_cells,
@@ -30,6 +31,7 @@ from agent.evidence.told_ways import (
 )
 from agent.evidence.totals import TOTAL, Total, filled, opened
 from agent.evidence.types import Leg, Route
+from agent.texts import say
 
 Walks = Mapping[tuple[str, str], Leg]
 """The ways on foot that the map measured among all places, by the sources of both ends."""
@@ -99,7 +101,11 @@ class FilledIn:
         changes = list[Change]()
         for cell, walk in pairs:
             way = self._way(cell) or self._way(walk)
-            words = self._words(cell, way) if way else "–"
+            words = self._words(cell, way) if way else ""
+            if not self._way(cell):
+                between = say("punctuation.semicolon", self.draft.language)
+                ride = ride_words(cell, self.draft.language)
+                words = between.join(filter(None, (ride, words))) or "–"
             if way:
                 self._ways.append(ToldWay(words, text[cell.start : cell.end], cell.ids))
                 words += self._citation(text, cell, way)

@@ -58,6 +58,7 @@ def corrected(
     parts, at = list[Part](), 0
     gone = _lines_left_out(text, statements, outcomes)
     numbers = _counted_down(text, gone) if gone else []
+    blank = _blank_before(statements)
 
     def plain(start: int, end: int) -> Part:
         piece = text[start:end]
@@ -68,7 +69,7 @@ def corrected(
 
     for statement, outcome in zip(statements, outcomes, strict=True):
         begin, end = statement.start, statement.end
-        new = _as_it_should_stand(statement, outcome, notation)
+        new = _as_it_should_stand(statement, outcome, notation, blank)
         if statement.line in gone:
             begin, end = max(at, statement.line), max(at, gone[statement.line])
         elif outcome.revised == "":
@@ -181,12 +182,21 @@ def can_be_left_out(
 _MARK_OF_ITEM = re.compile(rf"\s*{ITEM_MARK}")
 
 
-def _as_it_should_stand(statement: Statement, outcome: Outcome, notation: Notation) -> str:
+def _blank_before(statements: Iterable[Statement]) -> str:
+    """Return what a text's writer puts before citations."""
+    apart = [each.text[: cited.start - each.start].endswith(" ")
+             for each in statements for cited in each.citations]  # fmt: skip
+    return " " * (2 * sum(apart) > len(apart))
+
+
+def _as_it_should_stand(
+    statement: Statement, outcome: Outcome, notation: Notation, blank: str
+) -> str:
     if outcome.revised is not None:
         return outcome.revised
     text = statement.text
     if outcome.cite is not None:
-        text = cited_anew(statement, outcome.cite, notation)
+        text = cited_anew(statement, outcome.cite, notation, blank)
     if not outcome.fails:
         return text
     sign = CONTRADICTED if outcome.verdict == "contradicted" else MARK
@@ -209,13 +219,17 @@ def _end_of(span: str, text: str, statement: Statement, notation: Notation) -> i
     return len(bare.rstrip().rstrip(f"{_CLOSING}）)").rstrip(_STOPS))
 
 
-def cited_anew(statement: Statement, names: Iterable[str], notation: Notation) -> str:
+def cited_anew(
+    statement: Statement, names: Iterable[str], notation: Notation, blank: str = ""
+) -> str:
     """Return a statement that cites these sources: what it cites rightly stays where it stands.
 
-    The others stand in the place of its last citation where that goes, else before its end.
+    The others stand in the place of its last citation where that goes, else before its end; a
+    `blank` before each.
     """
     wanted = list(dict.fromkeys(names))
-    written = "".join(notation.write(name) for name in wanted if name not in statement.cited)
+    added = (notation.write(name) for name in wanted if name not in statement.cited)
+    written = "".join(f"{blank}{each}" for each in added)
     text, last = statement.text, statement.citations[-1:]
     stays = not any(set(wanted).isdisjoint(citation.ids) for citation in last)
     for citation in reversed(statement.citations):
@@ -227,6 +241,7 @@ def cited_anew(statement: Statement, names: Iterable[str], notation: Notation) -
             else "".join(map(notation.write, kept))
         )
         right += written * (not stays and citation in last)
+        right = right.lstrip() if text[:begin].endswith(" ") else right
         text = text[:begin] + right + text[end:] if right else joined(text[:begin], text[end:])
     return ending_with(written, text) if stays else text
 
