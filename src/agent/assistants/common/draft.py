@@ -56,7 +56,7 @@ from agent.evidence.records import (
     record_sections,
     route_lines,
 )
-from agent.evidence.references import SourceListFilter, resolved
+from agent.evidence.references import CITATION, SourceListFilter, resolved
 from agent.evidence.types import Constraints, Gap, Place, Route, Source, Weather
 from agent.search.hits import RULED_OUT, rules_text
 from agent.search.rules import rules_of
@@ -216,11 +216,17 @@ class Draft:
         But what this turn's were looked for around, which is none of what was asked for.
         """
         listed = {place["id"] for place in self.places}
-        used = {source["id"] for source in self.citer.used}
+        used = {source["id"] for source in self.cited_last}
         origins = {place["distance_from"] for place in self.places}
         earlier = [place for place in self.previous["places"]
                    if place["id"] not in listed and place["name"] not in origins]  # fmt: skip
         return [*self.places, *(p for p in earlier if not used.isdisjoint(source_ids(p)))]
+
+    @property
+    def cited_last(self) -> list[Source]:
+        """Return the sources that the text cites as it now stands: a revision takes some out."""
+        told = {*CITATION.findall(self.body)}
+        return [each for each in self.citer.used if (str(each.get("number")), each["url"]) in told]
 
     @property
     def refuses(self) -> bool:
@@ -275,7 +281,7 @@ class Draft:
 
     def record_sections(self, *, is_report: bool = False) -> list[str]:
         """Return the map's routes and weather as sections."""
-        state, cited = self.state, {source["id"]: at for at, source in enumerate(self.citer.used)}
+        state, cited = self.state, {source["id"]: at for at, source in enumerate(self.cited_last)}
         text = " ".join(one.plain for one in statements(self.body, LINKED))
         # A way to what was taken for the place that was meant is told where the text has chosen it.
         passed = cited and taken_sources(self.gaps) - cited.keys()
