@@ -402,3 +402,18 @@ async def test_a_total_that_no_column_has_fails_until_a_revision_says_it() -> No
     async with lab_of(draft) as lab:
         left = str(answer_of(await lab.ask(ZH)).text)
     assert "[=]" not in left
+
+
+async def test_a_total_that_code_has_added_up_stays_whatever_the_judge_says_of_it() -> None:
+    def accuses(turn: ModelTurn) -> ModelReply:
+        reply = judges(turn)
+        found = lines(turn.user, "statements")
+        named = [line.split()[0] for line in found if "一共200元" in line]
+        rulings = [{"id": name, "v": "n", "bad": ["200元"], "fix": "-"} for name in named]
+        return ModelReply(json={"rulings": [*(reply.json or {})["rulings"], *rulings]})
+
+    async with lab_of(COSTS, claim_check=accuses) as lab:
+        text = str(answer_of(await lab.ask(ZH)).text)
+        shown = lab.llm.asked(PHASE)[0].user
+    assert "两人一共200元，" in text
+    assert "missing" not in block(shown, "failed")

@@ -20,6 +20,7 @@ from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence, Passage, Record
 from agent.evidence.claims.proof import proved
 from agent.evidence.claims.statements import MARKED, Statement, statements
+from agent.evidence.figures import figures
 from agent.evidence.formulas import value_of
 from agent.evidence.types import Place
 from agent.models.validation import schema_of
@@ -57,6 +58,14 @@ The sum is 13.20 + 115.40 + 90.00 = 218.60 euros, with the upper price 218.60 + 
     ruling = Ruling(v="p", p=["1.1"], bad=[bad], says="故宫门票 60 元")
     outcome, *_ = proved(statements(text, MARKED), {0: ruling}, PALACE)
     assert outcome.verdict == verdict
+
+
+def test_a_total_that_code_has_added_up_is_accused_in_vain() -> None:
+    found = statements("They cost 218.60–248.60 euros.", MARKED)
+    rulings = {0: Ruling(v="n", bad=["248.60"])}
+    assert proved(found, rulings, PALACE)[0].verdict == "missing"
+    totals = figures("218.60–248.60")
+    assert proved(found, rulings, PALACE, totals)[0].verdict == "unchecked"
 
 
 PRICES = evidence(

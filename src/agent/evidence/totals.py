@@ -47,6 +47,11 @@ class Total:
     def place(self) -> tuple[str, str]:
         return self.label, self.head
 
+    @property
+    def is_summed(self) -> bool:
+        """Return whether it is the sum of its column, and no writer's own figure."""
+        return bool(self.told) and self.ends != _NO_ENDS
+
 
 @dataclass(frozen=True)
 class _Sign:
@@ -113,7 +118,7 @@ def _meant(sign: _Sign, totals: Sequence[Total]) -> tuple[int, str]:
     range the end that he has told. Without a figure it is the only one.
     """
     read, found = figures(sign.own), list[tuple[Decimal, int, str]]()
-    summed = [at for at, each in enumerate(totals) if each.ends != _NO_ENDS and each.told]
+    summed = [at for at, each in enumerate(totals) if each.is_summed]
     if not read:
         # Of several columns a sentence may mean any.
         is_one = len({totals[at].head for at in summed}) == 1

@@ -43,6 +43,7 @@ from agent.evidence.claims.statements import (
     finished_notation,
     statements,
 )
+from agent.evidence.figures import Figure
 from agent.evidence.language import fold
 from agent.evidence.numbering import source_key
 from agent.evidence.references import references, resolved, with_targets, without_bare_list
@@ -107,6 +108,8 @@ class ClaimCheck:
     """Whether the reader is told how much went, as of a report; a short answer changes quietly."""
     added_up: Callable[[list[Part]], list[Part]] = lambda parts: parts
     """Makes the totals of the text, as its check leaves it, the sums of their columns."""
+    summed: Callable[[], list[Figure]] = list
+    """Returns the totals of the text that code has added up."""
     told: Callable[[int, int], None] = lambda judged, total: None
     """Hears how many of the statements are judged, whenever some more are."""
 
@@ -241,7 +244,7 @@ class ClaimCheck:
         rulings = {at: self._rulings[one.key] for at, one in enumerate(self.statements)
                    if one.key in self._rulings}  # fmt: skip
         self.outcomes = await compute(
-            lambda: proved(self.statements, rulings, evidence),
+            lambda: proved(self.statements, rulings, evidence, self.summed()),
             otherwise=lambda: [Outcome("unchecked")] * len(self.statements),
         )
         if self.quoted:

@@ -14,6 +14,7 @@ from agent.core.faults import await_or_else
 from agent.core.processor import compute
 from agent.evidence.claims.corrected import Part, with_totals
 from agent.evidence.claims.revision import Revised, rewritten
+from agent.evidence.figures import Figure, figures
 from agent.evidence.markdown import link_url
 from agent.evidence.names import map_name
 from agent.evidence.references import CITATION
@@ -89,6 +90,12 @@ class FilledIn:
     def added_up(self, parts: list[Part]) -> list[Part]:
         """Return the parts of a text that its check has changed with its totals right."""
         return with_totals(parts, self._totals, self.draft.number_form) if self._totals else parts
+
+    def summed(self) -> list[Figure]:
+        """Return the figures of the totals that were added up, as the text tells them by now."""
+        last = {total.place: total for total in self._totals}
+        return [figure for total in last.values() if total.is_summed
+                for figure in figures(total.told)]  # fmt: skip
 
     async def _way_changes(self, text: str) -> list[Change]:
         places = self.draft.known_places

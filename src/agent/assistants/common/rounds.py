@@ -147,7 +147,7 @@ class _Rounds:
             drafted = await self.exact.filled(Revised(text, claims.cites), leaves=True)
             text, claims.cites = drafted.text, drafted.cites
             claims.used[:] = draft.citer.used
-            claims.added_up = self.exact.added_up
+            claims.added_up, claims.summed = self.exact.added_up, self.exact.summed
             if draft.quoted or draft.degraded or draft.refuses:
                 return await self._as_it_is(claims, drafted)
             claims.mends, claims.tells = False, True

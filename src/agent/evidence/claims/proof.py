@@ -1,7 +1,7 @@
 """Take a judge's ruling only as far as code can show it: prove quotes, figures and sums."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, product
 
 from agent.core.strings import letters_of, split_at
@@ -23,13 +23,17 @@ beside a time: at 1 pm."""
 
 
 def proved(
-    statements: Sequence[Statement], rulings: Mapping[int, Ruling], evidence: Evidence
+    statements: Sequence[Statement],
+    rulings: Mapping[int, Ruling],
+    evidence: Evidence,
+    totals: Iterable[Figure] = (),
 ) -> list[Outcome]:
     """Return each statement's outcome by its ruling.
 
-    Sums may use what is assumed or borne out elsewhere, and what right sums give.
+    Sums may use what is assumed or borne out elsewhere, what right sums give, and the `totals` that
+    code has added up.
     """
-    added = [figure for one in statements for figure in right_results(one.plain)]
+    added = [*totals, *(figure for one in statements for figure in right_results(one.plain))]
     lent = [*added]
     for at, ruling in rulings.items():
         lent += figures(statements[at].said)[:MOST_FIGURES] if _letter(ruling) == "o" else ()
