@@ -156,6 +156,13 @@ def test_a_lookup_is_answered_with_the_sentence_itself_and_its_source() -> None:
     assert say("sample.quotation", "zh") in answer
 
 
+def test_a_sentence_that_several_pages_have_is_listed_once_with_the_first_of_them() -> None:
+    said = "武汉长江大桥全长1670米。"
+    findings = "".join(f"{said}[^w0-{number}]" for number in range(3))
+    answer = text_of(reply(ask("answer", question="武汉长江大桥全长多少？", findings=findings)))
+    assert [line for line in answer.splitlines() if said in line] == [f"- {said} [^w0-0]"]
+
+
 def test_what_is_not_near_to_the_question_is_shown_by_its_first_sentence() -> None:
     findings = "金茂大厦高420.5米。[^w0-0]它在浦东。[^w0-0]武汉长江大桥全长1670米。[^w0-1]"
     answer = text_of(reply(ask("answer", question="第二站晚一点", findings=findings)))

@@ -308,6 +308,8 @@ def _nearest_of_each(rows: Iterable[Sentence], question: str, most: int) -> list
     own = {(row.id, row.text) for row in best}
     heads = [row.text.partition(": ")[2] for row in best]
     best = [row for row, rest in zip(best, heads, strict=True) if (row.id, rest) not in own]
+    # What several pages say in the same words is told once.
+    best = [*{row.text: row for row in reversed(best)}.values()][::-1]
     ids = list(dict.fromkeys(row.id for row in best))[:SOURCES]
     return [row for id in ids for row in [r for r in best if r.id == id][:most]]
 
