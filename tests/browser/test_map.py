@@ -343,3 +343,29 @@ def test_the_card_of_a_place_shows_its_photo_and_opened_a_large_one(
     small = photo.evaluate("(one) => one.clientWidth")
     page.locator("button.place-line").first.click()
     assert photo.evaluate("(one) => one.clientWidth") > 3 * small
+
+
+@pytest.mark.parametrize(
+    ("phone", "links"), [("010-6512 3456;112", ["tel:01065123456"]), ("javascript:ran(1)", [])]
+)
+def test_where_a_wish_is_left_open_the_telephone_is_on_the_card_once(
+    visit: Visits, server: DevServer, phone: str, links: list[str]
+) -> None:
+    def left_open(route: Any) -> None:
+        state = json.loads(route.fetch().text())
+        for place in state["values"]["messages"][-1]["additional_kwargs"]["places"][:1]:
+            wish = {"constraint": "open_at", "field": "open_time", "text": "周日营业"}
+            place.update(phone=phone, verdicts=[{**wish, "verdict": "unknown"}])
+        route.fulfill(body=json.dumps(state), content_type="application/json")
+
+    person = visit()
+    person.context.route(re.compile(r"/threads/[^/]+/state"), left_open)
+    page = person.tab(f"/app?thread={answered_thread(server, ZH)}")
+    place = page.locator(".place", has=page.get_by_text("周日营业"))
+    expect(place).to_have_count(1)
+    calls = place.locator("a[href^='tel:']:visible")
+    assert [call.get_attribute("href") for call in calls.all()] == links
+    place.locator(".place-line").click()
+    expect(place.locator(".place-rows")).to_be_visible()
+    assert place.locator("a[href^='tel:']:visible").count() == 2 * len(links)
+    assert place.locator("a[href^='javascript']").count() == 0

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent.evidence.records import cost_text, owners
+from agent.evidence.records import cost_text, owners, telephone
 from agent.evidence.types import Place
 from agent.export.finished import metres, rating
 from agent.export.svg_map import nice_step
@@ -29,6 +29,7 @@ console.log(JSON.stringify({
   steps: lengths.slice(1).map(here.niceStep),
   facts: places.map((place) => [words.rating(place),
     ...["zh", "en"].map((language) => words.cost(place, language))]),
+  phones: places.map(words.telephone),
   attribution: ["zh", "en"].map((language) =>
     words.credit([{ id: "amap:B1" }, { id: "osm:node/1" }], language)),
 }));
@@ -37,10 +38,10 @@ console.log(JSON.stringify({
 
 def _places() -> list[Place]:
     facts: list[dict[str, Any]] = [
-        {"rating": 4.5, "cost": 40.0, "mentioned": False},
-        {"rating": 5.0, "cost": 12.5, "mentioned": True},
+        {"rating": 4.5, "cost": 40.0, "mentioned": False, "phone": "+358 9 1234-567; 112"},
+        {"rating": 5.0, "cost": 12.5, "phone": "javascript:alert(1)", "mentioned": True},
         {"rating": None, "cost": None, "mentioned": False},
-        {"rating": 3.75, "cost": 1280.0, "mentioned": True},
+        {"rating": 3.75, "cost": 1280.0, "phone": "1234567890123456", "mentioned": True},
         {"rating": 4.0, "cost": 300.0, "per_head": False, "mentioned": True},
         {"rating": 4.0, "cost": 300.0, "per_head": False, "per_night": True, "mentioned": True},
     ]
@@ -82,6 +83,11 @@ def test_both_word_places_alike(page: dict[str, Any]) -> None:
         for place in PLACES
     ]
     assert page["facts"] == expected
+
+
+def test_both_find_the_same_telephone_in_a_record(page: dict[str, Any]) -> None:
+    assert page["phones"] == [telephone(place) for place in PLACES]
+    assert [*filter(None, page["phones"])] == ["+358 9 1234-567"]
 
 
 def test_both_name_the_same_owner_of_the_data(

@@ -8,9 +8,10 @@ import re
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from importlib.resources import files
+from string import digits
 from typing import Any
 
-from agent.core.strings import parted_brackets
+from agent.core.strings import parted_brackets, split_at
 from agent.evidence.demand_words import is_news, verdict_marks
 from agent.evidence.figures import Figure, figures
 from agent.evidence.geo import decimal_text, distance_text, duration_text
@@ -51,6 +52,8 @@ _ENGLISH_WORDS = {
     "open 24 hours": "hours.always",
 }
 _ENGLISH_WORD = re.compile(rf"\b(?:{'|'.join(_ENGLISH_WORDS)})\b")
+_LONGEST_NUMBER, _DIGITS = 25, range(3, 16)
+"""Of a telephone number: its characters, and how many of them may be digits."""
 _WORD_END = re.compile(r"(?<=[a-z])(?=\d)")
 HOME_MAP = "amap"
 """Whose ends of ways are shown where there is no record of a place."""
@@ -180,6 +183,22 @@ def place_quote(place: Place, language: Language) -> str:
     )
     line = say("punctuation.comma", language).join(fact for fact in facts if fact)
     return in_script(line, language)
+
+
+def telephone(place: Place) -> str:
+    """Return the first telephone number of a record; "" where what it has first is none.
+
+    The page does the same (`map/place_facts.js`).
+    """
+    number = split_at(place.get("phone") or "", ";,/；，、")[0].strip()
+    is_number = set(number.removeprefix("+")) <= set(f"{digits} -")
+    is_whole = len(number) <= _LONGEST_NUMBER and len(dialled(number).lstrip("+")) in _DIGITS
+    return number if is_number and is_whole else ""
+
+
+def dialled(number: str) -> str:
+    """Return a telephone number as a telephone takes it."""
+    return number.replace(" ", "").replace("-", "")
 
 
 def place_source(source: Source, place: Place, language: Language) -> Source:

@@ -22,7 +22,14 @@ from agent.export.finished import (
     statement_line,
     subtitle,
 )
-from agent.export.markdown import answer_html, file_text, link_html, photo_html, ticks_html
+from agent.export.markdown import (
+    answer_html,
+    facts_html,
+    file_text,
+    link_html,
+    photo_html,
+    ticks_html,
+)
 from agent.export.place_cards import PlaceCards, card_of
 from agent.export.svg_map import (
     draw_map,
@@ -162,7 +169,7 @@ def _places(answer: FinishedAnswer, told: Collection[str]) -> str:
 def _place(number: int, place: Place, answer: FinishedAnswer) -> str:
     language = answer.language
     card = card_of(place, language, photo_hosts=answer.photo_hosts)
-    items = "".join(f"<span>{escape(fact)}</span>" for fact in card.facts)
+    items = facts_html(card)
     local = f" <small>{escape(card.local)}</small>" if card.local else ""
     named = ' class="named"' if place["mentioned"] else ""
     return (

@@ -13,6 +13,7 @@ from markdown_it.tree import SyntaxTreeNode
 from agent.core.processor import breathe
 from agent.core.strings import has_any
 from agent.evidence.markdown import link_url, open_url, without_urls
+from agent.evidence.records import dialled
 from agent.evidence.references import CITATION, references, strip_references
 from agent.evidence.types import Place
 from agent.export.finished import (
@@ -147,13 +148,12 @@ def link_html(url: str, text: str) -> str:
 def _card_html(_: Any, tokens: Sequence[Token], index: int, *_options: Any) -> str:
     card: Card = tokens[index].meta[CARD]
     local = f" <small>{escape(card.local)}</small>" if card.local else ""
-    facts = "".join(f"<span>{escape(fact)}</span>" for fact in (*card.facts, card.address) if fact)
     tag, to = ("a", f' href="#source-{card.cited}"') if card.cited else ("span", "")
     return (
         f"{photo_html(card)}"
         f'<{tag} class="number"{to}>{card.number}</{tag}>'
         f"<strong>{link_html(card.url, card.name)}</strong>{local}"
-        f'<span class="facts">{facts}</span>'
+        f'<span class="facts">{facts_html(card, card.address)}</span>'
         f"{ticks_html(card)}"
     )
 
@@ -167,6 +167,15 @@ def _table_html(
         caption = f"<figcaption>{link_html(code.url, code.caption)}</figcaption>"
         figure = f'<figure class="code">{qr_svg(code.url)}{caption}</figure>'
     return f"{figure}{renderer.renderToken(tokens, index, options, _env)}"
+
+
+def facts_html(card: Card, *more: str) -> str:
+    """Return a place's facts, and what `more` is known of it; its telephone can be called."""
+    parts = [escape(fact) for fact in (*card.facts, *more) if fact]
+    if card.phone:
+        call = f'<a href="tel:{dialled(card.phone)}" dir="ltr">{escape(card.phone)}</a>'
+        parts[len(card.facts) - 1] = call
+    return "".join(f"<span>{part}</span>" for part in parts)
 
 
 def photo_html(card: Card) -> str:

@@ -22,6 +22,7 @@ from agent.evidence.records import (
     hours_text,
     kind_text,
     reach_texts,
+    telephone,
 )
 from agent.evidence.types import Place
 from agent.export.finished import FinishedAnswer, metres, numbered_sources, rating
@@ -236,6 +237,7 @@ class Card:
     """The name on the spot, where that is another one."""
     url: str
     facts: tuple[str, ...]
+    """The telephone last, where it has one."""
     demands: tuple[str, ...]
     """What of the wishes it meets, each with its sign."""
     ticks: tuple[tuple[str, str], ...]
@@ -243,6 +245,8 @@ class Card:
     address: str
     photo: str = ""
     """Its address, where one may be shown."""
+    phone: str = ""
+    """Where a wish is left open, which one asks there; a number and nothing else."""
 
 
 def card_of(
@@ -257,18 +261,22 @@ def card_of(
         cost_text(place, language),
         hours_text(place, language),
     )
+    # That a stop is one is all there is to say of it.
+    known = [*filter(None, facts)] or [kind_text(place, language)]
+    is_open = any(verdict["verdict"] == "unknown" for verdict in told)
+    phone = telephone(place) if is_open else ""
     return Card(
         number=place.get("number") or 0,
         cited=cited,
         name=name,
         local=place["name"] if name != place["name"] and not is_chinese(language) else "",
         url=place["url"],
-        # That a stop is one is all there is to say of it.
-        facts=tuple(filter(None, facts)) or (*filter(None, [kind_text(place, language)]),),
+        facts=tuple(filter(None, [*known, phone])),
         demands=tuple(signed_verdicts(told)),
         ticks=tuple((verdict["verdict"], verdict["text"]) for verdict in told),
         address=in_script(place["address"] or "", language),
         photo=photo if photo.startswith(tuple(f"https://{host}/" for host in photo_hosts)) else "",
+        phone=phone,
     )
 
 

@@ -5,7 +5,7 @@ import { isChinese, locale, text, textsOf, translator } from "../i18n.js";
 import { nameIn } from "./bullet_names.js";
 import { navigationLinks, qrCode } from "./navigation.js";
 import {
-  cost, distanceText, isOpen, mapName, rating, readableName, sourceNumbers,
+  cost, dialled, distanceText, isOpen, mapName, rating, readableName, sourceNumbers, telephone,
 } from "./place_facts.js";
 
 const ofPage = translator("page.place_card");
@@ -38,7 +38,7 @@ export function placeCard(
   node.dataset.placeId = place.id;
   const address = photos ? safeUrl(place.photo) : null;
   fill(node, button, address && photo(address, readableName(place, spoken)),
-    bullet && remark(bullet, place, cited), panel);
+    bullet && remark(bullet, place, cited), call(place), panel);
   return {
     node,
     expand(open) {
@@ -67,6 +67,15 @@ function ticks(place) {
   const told = wishes(place).map(({ verdict, text }) =>
     el("span", { class: "tick", dataset: { verdict } }, text));
   return told.length > 0 && el("span", { class: "place-ticks" }, ...told);
+}
+
+/**
+ * Links the telephone where a wish is left open: there one asks. The line is a button, which has no links.
+ * @param {Place} place
+ */
+function call(place) {
+  const number = wishes(place).some(({ verdict }) => verdict === "unknown") && telephone(place);
+  return number && el("a", { class: "place-call", href: `tel:${dialled(number)}`, dir: "ltr" }, number);
 }
 
 /**

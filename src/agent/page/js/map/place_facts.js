@@ -90,6 +90,19 @@ export function shortFacts(place, spoken) {
   return [distanceText(place, spoken), stars && `★ ${stars}`, cost(place, spoken)].filter(Boolean);
 }
 
+/**
+ * Returns the first telephone number of a record, empty where what it has first is none.
+ * @param {Pick<Place, "phone">} place
+ */
+export function telephone({ phone }) {
+  const number = (phone ?? "").split(/[;,/；，、]/)[0].trim();
+  const isNumber = number.length <= 25 && /^\+?[\d -]+$/.test(number);
+  return isNumber && /^\+?\d{3,15}$/.test(dialled(number)) ? number : "";
+}
+
+/** Writes a telephone number as a telephone takes it. @param {string} number */
+export const dialled = (number) => number.replaceAll(/[ -]/g, "");
+
 const DAY_MINUTES = 1440;
 
 /**
