@@ -7,6 +7,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
+from agent.evidence.zones import CHINA
 from agent.graph import build_graph
 from agent.sample.model.request import ModelReply
 from agent.sample.model.text import block
@@ -421,7 +422,9 @@ async def test_a_day_has_the_stops_that_reflection_chose_of_what_was_found(lab: 
 
 
 async def test_a_day_that_a_forecast_reaches_has_it_and_its_writer_is_told(lab: Lab) -> None:
-    llm = scripted(lab, generate_query=[plan(SIGHTS, outing={}), plan(outing={"begins": "11:00"})])
+    tomorrow = (datetime.now(CHINA) + timedelta(days=1)).date().isoformat()
+    first = plan(SIGHTS, outing={}, day=tomorrow)
+    llm = scripted(lab, generate_query=[first, plan(outing={"begins": "11:00"})])
     for question in ("明天在王府井逛一天", "十一点开始"):
         state = await lab.ask(question)
         outing, (forecast,) = told(state)["outing"], told(state)["weather"]
