@@ -220,7 +220,9 @@ class Draft:
         origins = {place["distance_from"] for place in self.places}
         earlier = [place for place in self.previous["places"]
                    if place["id"] not in listed and place["name"] not in origins]  # fmt: skip
-        return [*self.places, *(p for p in earlier if not used.isdisjoint(source_ids(p)))]
+        # What a day goes to stands in the table that code writes.
+        told = (p for p in earlier if p["id"] in self.chosen or not used.isdisjoint(source_ids(p)))
+        return [*self.places, *told]
 
     @property
     def cited_last(self) -> list[Source]:
