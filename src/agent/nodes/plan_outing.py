@@ -164,9 +164,7 @@ async def _named(
     returned with that, those are of it that the map finds for them.
     """
     words = [word for word in wish.get("order", ()) if not is_any_of_kind(word)]
-    searched = {keyword.casefold() for place in places for keyword in place["keywords"]}
-    words = [word for word in words if word.casefold() not in searched]
-    words = [word for word in words if not any(is_called(place, word) for place in places)]
+    words = [word for word in words if not any(_is_for(place, word) for place in places)]
     named, known = MapResult(), [*places]
     if not places:
         return named, known
@@ -196,7 +194,8 @@ async def _named(
 
 
 def _is_for(place: Place, word: str) -> bool:
-    return word in place["keywords"] or is_called(place, word)
+    """Return whether a place was searched for by a word of an order, or is called so."""
+    return word.casefold() in map(str.casefold, place["keywords"]) or is_called(place, word)
 
 
 def _by_its_search(places: Sequence[Place], order: Sequence[str], word: str) -> list[Place]:
