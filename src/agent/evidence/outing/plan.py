@@ -79,8 +79,6 @@ _SHARES = (1, 0.9, 0.75, 0.65, 0.5)
 The last two only for a number of stops: a long list is no wish to hurry.
 """
 _LONGEST_WAIT = 30
-_LONG_SHARES, _LONG_REST = (1.5, 1.25), 45
-"""Of the usual stay where so many minutes of the day would be left."""
 _WORTH, _WORTH_FIT, _WORTH_ASKED, _WORTH_WANTED, _WORTH_OPEN = 1000, 3500, 40_000, 200_000, 20
 _WORTH_CHOSEN, _ENOUGH_CHOSEN = 4000, 3
 """Of a visit: what a model has chosen is worth more than what fits by its record alone; a meal that
@@ -103,8 +101,8 @@ def plan_day(places: Sequence[Place], aim: Aim, legs: Legs) -> Outing | None:
     """Return the best day over these places; None where no stop fits.
 
     One stays shorter than usual where that makes room for all that are wanted, in the order said,
-    and longer where hours that were asked for are left. What is too far to walk for who said how
-    far is in it only where something that is wanted is lacking without.
+    and never longer: hours that are left are free. What is too far to walk for who said how far is
+    in it only where something that is wanted is lacking without.
     """
     best, fewest = None, (math.inf, 0, 0, 0)
     shares = _SHARES if {"stops", "order"} & aim.wish.keys() else _SHARES[:3]
@@ -121,23 +119,8 @@ def plan_day(places: Sequence[Place], aim: Aim, legs: Legs) -> Outing | None:
         if amiss < fewest:
             best, fewest = outing, amiss
             if not any(fewest[:-1]):
-                return _stretched(outing, places, aim, legs, planner)
+                break
     return best
-
-
-def _stretched(
-    outing: Outing, places: Sequence[Place], aim: Aim, legs: Legs, as_planned: "_Planner"
-) -> Outing:
-    """Return the day with longer stays where it ends long before it has to."""
-    rest = minutes_of(aim.wish.get("back_by", outing["ends"])) - minutes_of(outing["ends"])
-    for share in _LONG_SHARES if rest >= _LONG_REST else ():
-        near, free = as_planned.is_near, as_planned.frees_meals
-        planner = _Planner(places, aim, legs, share, is_near=near, frees_meals=free)
-        longer = planner.outing()
-        same = longer and {*places_of(longer)} == {*places_of(outing)}
-        if longer and same and not (planner.lacking(longer) or planner.odd):
-            return longer
-    return outing
 
 
 def sorted_out(places: Sequence[Place], aim: Aim) -> tuple[list[Place], list[LeftOut]]:

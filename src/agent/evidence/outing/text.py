@@ -12,8 +12,11 @@ from agent.evidence.outing.plan import ENDS
 from agent.evidence.types import LeftOut, Leg, Outing, Stop
 from agent.texts import Language, in_script, say, table
 
-_LONG_WAIT, _LONG_REST = 60, 180
-"""Minutes between two stops, and after the last, that are told to be free."""
+_LONG_WAIT, _LONG_REST, _REST_ASKED = 60, 180, 45
+"""Minutes that are told to be free: between two stops, after the last, and after that where the
+person said until when."""
+_SAY_STOPS = frozenset({"order", "ordered", "stops", "without", "incoming", "stands_for"})
+"""Of a wish: with these a day is as full as was said, whatever else was found."""
 
 
 def day_title(outing: Outing, language: Language) -> str:
@@ -108,13 +111,11 @@ def outing_remarks(outing: Outing, language: Language) -> str:
     legs += [outing["back"]] if "back" in outing else []
     remarks = [say("outing.stays_estimated", language)]
     count, wanted = outing.get("had", 0), outing.get("asked", 0)
-    rest = minutes_of(outing["wish"].get("back_by", ENDS)) - minutes_of(outing["ends"])
     if count < wanted:
         # Where hours are left, they are not what is short.
-        key = "outing.fewer_found" if rest > _LONG_REST else "outing.fewer"
+        key = "outing.fewer_found" if _rest(outing) > _LONG_REST else "outing.fewer"
         remarks.append(say(key, language, count=count, wanted=wanted))
-    if rest > _LONG_REST:
-        remarks.append(say("outing.rest_free", language, ends=outing["ends"]))
+    remarks += _rest_free(outing, language)
     remarks += [*_told(outing, language), *_beyond(outing, language), *_prices(outing, language)]
     if any(leg["estimated"] for leg in legs):
         remarks.append(say("outing.legs_estimated", language))
@@ -124,6 +125,22 @@ def outing_remarks(outing: Outing, language: Language) -> str:
         remarks.append(say("outing.walks_within", language, limit=limit))
     remarks += _not_known(outing, language)
     return say("punctuation.space", language).join(remarks)
+
+
+def _rest(outing: Outing) -> int:
+    """Return how many minutes before its end a day is over."""
+    return minutes_of(outing["wish"].get("back_by", ENDS)) - minutes_of(outing["ends"])
+
+
+def _rest_free(outing: Outing, language: Language) -> list[str]:
+    """Return from when on one is free; why, too, where only its hours were said of a day."""
+    wish, ends = outing["wish"], outing["ends"]
+    until, rest = wish.get("back_by", ""), _rest(outing)
+    if rest < (_REST_ASKED if until else _LONG_REST):
+        return []
+    if until and wish.keys().isdisjoint(_SAY_STOPS):
+        return [say("outing.nothing_more", language, ends=ends, until=until)]
+    return [say("outing.rest_free", language, ends=ends)]
 
 
 def _not_known(outing: Outing, language: Language) -> list[str]:
@@ -188,7 +205,7 @@ def day_lines(outing: Outing, language: Language) -> str:
         marker = _marker(stop.get("source", ""))
         lines.append(f"{stop['begins']}–{stop['ends']} {stop_text(stop, language)}{marker}{way}")
     lines += [_left_out_line(left, language) for left in outing["left_out"]]
-    for told in (_told, _beyond, _prices, _not_known):
+    for told in (_rest_free, _told, _beyond, _prices, _not_known):
         lines += told(outing, language)
     return "\n".join(lines)
 
