@@ -160,7 +160,7 @@ def test_each_place_is_told_once_by_a_card_in_the_text_with_its_number(page: Pag
         expect(facts).to_contain_text(re.compile("距王府井.*★.*(¥|免费)"))
         expect(pin(page, name)).to_have_text(str(number))
         assert " · " not in (told.nth(number - 1).text_content() or ""), "a line may begin with it"
-    expect(told.locator(".place-said")).to_have_text(["吃饭用4。"])
+    expect(told.locator(".place-said")).to_have_text(["逛完可以在这里吃饭4。"])
 
 
 def test_pages_of_the_sample_are_no_links(page: Page) -> None:
