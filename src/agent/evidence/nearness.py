@@ -1,6 +1,6 @@
 """Hold how far off a place is against how far somebody wants to go."""
 
-from agent.evidence.geo import duration_text
+from agent.evidence.geo import distance_text, duration_text
 from agent.evidence.kinds import DemandOutcome
 from agent.evidence.places import is_area
 from agent.evidence.types import Constraints, Place, PlaceVerdict
@@ -12,6 +12,8 @@ _AREA_REACHES_M = 1500
 """From the map's point of a lake or a park to its edge, at most."""
 _FASTEST_M = 100
 """Metres that hardly anybody walks in less than a minute."""
+_ODD_TIMES, _ODD_WITHIN_M = 4, 300
+"""Times a straight line from which on a way to what is so near is none that one walks."""
 
 
 def beyond(value: float, limit: float, language: Language) -> dict[str, str]:
@@ -48,6 +50,13 @@ def walk_verdict(place: Place, demands: Constraints, language: Language) -> Plac
     walk = metres if not minutes else None if seconds is None else max(1, round(seconds / 60))
     if walk is not None:
         is_met, most = walk <= (minutes or limit), minutes or limit
+        if not is_met and is_odd_way(place["distance_m"], metres):
+            return PlaceVerdict(
+                constraint=constraint,
+                verdict="unknown",
+                field="distance_m",
+                text=_odd_way_text(place, bound, language),
+            )
         key = "max_walk_m.satisfied" if is_met else "walked_further"
         told = walk_limit_text(walk, walk if minutes else None, language)
         text = say(f"constraints.{key}", language, walk=told, limit=bound,
@@ -68,6 +77,23 @@ def walk_verdict(place: Place, demands: Constraints, language: Language) -> Plac
         field="distance_m",
         text=say(f"constraints.max_walk_m.{outcome}", language, metres=str(line or 0), limit=bound),
     )
+
+
+def is_odd_way(line: int | None, way: int | None) -> bool:
+    """Return whether a measured way is so many times its short straight line that one looks again.
+
+    The router may have begun it across the street, or in an inner court.
+    """
+    return (
+        line is not None and way is not None and line <= _ODD_WITHIN_M and way > _ODD_TIMES * line
+    )
+
+
+def _odd_way_text(place: Place, limit: str, language: Language) -> str:
+    line, way = (
+        distance_text(metres, language) for metres in (place["distance_m"], place["walk_m"])
+    )
+    return say("constraints.max_walk_m.odd", language, line=line, walk=way, limit=limit)
 
 
 def near_verdict(place: Place, limit: int | None, language: Language) -> PlaceVerdict | None:
