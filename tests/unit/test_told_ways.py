@@ -195,3 +195,95 @@ async def test_a_text_that_is_streamed_has_its_ways_too() -> None:
     assert "501 m" in "".join(shown)
     assert "".join(shown).endswith("End.")
     assert "[>" not in "".join(shown)
+
+
+SIDEWAYS = {
+    "days as columns": """| Time | Day 1 | Day 2 |
+|---|---|---|
+| 9:00 | Hotel | Church |
+| 10:00 | [>walking] Museum | [>transit] Market |
+| 12:00 | Market ([>walking]) | [>walking] Hotel |
+""",
+    "days as columns, a row for ways": """| Time | Day 1 | Day 2 |
+|---|---|---|
+| 9:00 | Hotel | Church [2](https://map.example/Church) |
+| Way | [>walking] | [>transit] |
+| 10:00 | Museum | Market |
+| Way | [>walking] | [>walking] |
+| 12:00 | Market | Hotel |
+""",
+    "days as columns, each with one for ways": """| Time | Day 1 | Way | Day 2 | Way |
+|---|---|---|---|---|
+| 9:00 | Hotel | – | Church | – |
+| 10:00 | Museum | [>walking] | Market | [>transit] |
+| 12:00 | Market | [>walking] | Hotel | [>walking] |
+""",
+    "times as columns": """| Day | Morning | Noon | Evening |
+|---|---|---|---|
+| 1 | Hotel | [>walking] Museum | [>walking] Market |
+| 2 | Church | [>transit] Market | Hotel, [>walking] |
+""",
+    "times as columns, a column for ways": """| Day | 9:00 | Way | 10:00 | Way | 12:00 |
+|---|---|---|---|---|---|
+| 1 | Hotel | [>walking] | Museum | [>walking] | Market |
+| 2 | Church | [>transit] | Market | [>walking] | Hotel |
+""",
+    "times as columns, a row for ways": """| Day | 9:00 | 10:00 | 12:00 |
+|---|---|---|---|
+| Day 1 | Hotel | Museum | Market |
+| Ways | – | [>walking] | [>walking] |
+| Day 2 | Church | Market | Hotel |
+| Ways | – | [>transit] | [>walking] |
+""",
+    "stops and ways in one cell": """| Day | Plan |
+|---|---|
+| 1 | Hotel, [>walking] Museum, [>walking] Market |
+| 2 | Church → [>transit] → Market → [>walking] → Hotel |
+""",
+}  # fmt: skip
+DAYS = [("Hotel", "Museum"), ("Museum", "Market"), ("Church", "Market"), ("Market", "Hotel")]
+
+
+@pytest.mark.parametrize("table", SIDEWAYS.values(), ids=SIDEWAYS)
+def test_ways_go_between_successive_stops_whichever_way_a_table_lies(table: str) -> None:
+    joined = [each.ids for each in way_cells(table, PLACES)]
+    assert sorted(map(str, joined)) == sorted(
+        str((f"osm:{begin}", f"osm:{end}")) for begin, end in DAYS
+    )
+
+
+@pytest.mark.parametrize("table", SIDEWAYS.values(), ids=SIDEWAYS)
+async def test_a_changed_stop_of_a_table_that_lies_sideways_changes_its_ways_alone(
+    table: str,
+) -> None:
+    measured = Map()
+    exact = filling(measured)
+    text = (await exact.filled(Revised(table))).text
+    assert "[>" not in text
+    assert len(measured.asked) == len(DAYS)
+    assert (await exact.filled(Revised(text))).text == text
+    head, museum, rest = text.partition("Museum")
+    anew = (await exact.filled(Revised(f"{head}Church{rest}"))).text
+    assert sorted(measured.asked[4:]) == ["Church | Market | walking | Helsinki",
+                                          "Hotel | Church | walking | Helsinki"]  # fmt: skip
+    assert museum
+    assert "505 m" in anew
+    assert "506 m" in anew
+
+
+def test_a_table_of_ways_joins_the_two_places_of_each_row() -> None:
+    text = "| From | Way | To |\n|---|---|---|\n| Hotel | [>walking] | Museum |\n"
+    assert [each.ids for each in way_cells(text, PLACES)] == [("osm:Hotel", "osm:Museum")]
+
+
+def test_a_sign_in_the_head_of_a_table_joins_nothing() -> None:
+    assert [each.ids for each in way_cells("| Hotel | [>walking] | Museum |\n", PLACES)] == [None]
+
+
+def test_a_place_in_a_note_is_no_stop_that_a_way_leads_to() -> None:
+    text = """| Time | Stop | Way there | Note |
+|---|---|---|---|
+| 9:00 | Somewhere | – | |
+| 10:00 | Museum | [>walking] | view of the Church |
+"""
+    assert [each.ids for each in way_cells(text, PLACES)] == [None]

@@ -1,21 +1,24 @@
 """Fill in the ways of a planned day: a writer puts a sign where one stands, code what was measured.
 
-So each joins the place of the row above with that of its own row, and still does when a revision
-has put another place there.
+So each joins the place of the row above with that of its own row, or where a table lies sideways
+of the cell before it, and still does when a revision has put another place there.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise, takewhile
 from typing import cast
 
+from agent.core.processor import lazy_property
+from agent.core.strings import letters_of
 from agent.evidence.geo import distance_m
 from agent.evidence.language import words
 from agent.evidence.markdown import link_url
 from agent.evidence.mentions import mentioned
 from agent.evidence.outing.text import leg_text
 from agent.evidence.references import CITATION
-from agent.evidence.tables import CellRow, Change, signs_in, tables_in
+from agent.evidence.tables import CellRow, Change, TableCell, signs_in, tables_in
 from agent.evidence.types import Leg, Place, Point, Route, RouteMode
 from agent.texts import Language, say
 
@@ -27,6 +30,7 @@ _ALIKE = 4
 _LEAST_WORDS = 2
 _SAME_SPOT = 60
 """Metres between a place and the end of a way to it."""
+_TWO = 2
 
 
 @dataclass(frozen=True)
@@ -57,41 +61,34 @@ class ToldWay:
     ids: tuple[str, str] | None
 
 
-def way_cells(text: str, places: Sequence[Place]) -> list[WayCell]:
-    """Return the signs of ways in the tables of a text; one elsewhere joins nothing."""
-    found = dict[int, WayCell]()
+def way_cells(text: str, places: Sequence[Place], ways: Iterable[ToldWay] = ()) -> list[WayCell]:
+    """Return the signs of ways in the tables of a text; one elsewhere joins nothing.
+
+    `ways` are those that it tells already: with the signs they show how a table lies.
+    """
+    found, told = dict[int, WayCell](), _longest_first(ways)
     for rows in tables_in(text) if WAY in text else ():
-        own = _place_column(rows, places)
-        for at, row in enumerate(rows):
-            for column, cell in enumerate(row):
-                for begin, end, told in signs_in(cell.text, WAY):
-                    start, (ends, skips) = cell.start + begin, _ends(rows, at, column, places, own)
-                    mode, word = _mode(told)
-                    found[start] = WayCell(start, cell.start + end, mode, ends, skips, word)
-    for start, end, told in signs_in(text, WAY):
-        mode, word = _mode(told)
+        for mark, (ends, skips) in _joined(rows, told, places).items():
+            if not mark.told:
+                mode, word = _mode(mark.sign)
+                found[mark.start] = WayCell(mark.start, mark.end, mode, ends, skips, word)
+    for start, end, sign in signs_in(text, WAY):
+        mode, word = _mode(sign)
         found.setdefault(start, WayCell(start, end, mode, None, told=word))
     return [found[start] for start in sorted(found)]
 
 
 def stale_ways(text: str, ways: Iterable[ToldWay], places: Sequence[Place]) -> list[Change]:
     """Return what makes signs again of ways that join others than their rows' places by now."""
-    told = dict[str, list[ToldWay]]()
-    for way in ways:
-        told.setdefault(way.told, []).append(way)
-    changes = list[Change]()
+    ways = [*ways]
+    told, changes = _longest_first(ways), list[Change]()
     for rows in tables_in(text) if told else ():
-        place_column = _place_column(rows, places)
-        for at, row in enumerate(rows):
-            for column, cell in enumerate(row):
-                own = next((own for own in told if own in cell.text), "")
-                ends = _ends(rows, at, column, places, place_column)[0] if own else None
-                ids = (ends[0]["id"], ends[1]["id"]) if ends else None
-                if own and ids not in [way.ids for way in told[own]]:
-                    start = cell.start + cell.text.index(own)
-                    end = _end_of_citations(text, start + len(own))
-                    changes.append((start, end, told[own][0].sign))
-    return changes
+        for mark, (ends, _) in _joined(rows, told, places).items():
+            own = [way for way in ways if way.told == mark.told]
+            ids = (ends[0]["id"], ends[1]["id"]) if ends else None
+            if own and ids not in [way.ids for way in own]:
+                changes.append((mark.start, _end_of_citations(text, mark.end), own[0].sign))
+    return sorted(changes)
 
 
 def bare_ways(text: str) -> list[Change]:
@@ -148,51 +145,197 @@ def _mode(told: str) -> tuple[RouteMode, str]:
     return (mode, "") if mode else ("transit", told)
 
 
-def _place_column(rows: Sequence[CellRow], places: Sequence[Place]) -> int:
-    """Return the column of a plan that tells where its rows are: that which most often names one.
+@dataclass(frozen=True)
+class _Mark:
+    """A way in a table: by its sign, or in the words in which it was told."""
 
-    What one does there may name other places: the view of a church.
+    start: int
+    end: int
+    sign: str = ""
+    told: str = ""
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """A cell of a plan: its words around its ways, and the places that each part names."""
+
+    parts: Sequence[str] = ("",)
+    marks: Sequence[_Mark] = ()
+    named: Sequence[Sequence[Place]] = ((),)
+    cited: Sequence[Place] = ()
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.parts)
+
+    @property
+    def stops(self) -> Sequence[Place]:
+        return self.cited or [*chain.from_iterable(self.named)]
+
+
+_Grid = Sequence[Sequence[_Cell]]
+_Ends = tuple[tuple[Place, Place] | None, bool]
+_NO_ENDS: _Ends = None, False
+
+
+def _longest_first(ways: Iterable[ToldWay]) -> list[str]:
+    return sorted({way.told for way in ways}, key=len, reverse=True)
+
+
+def _joined(
+    rows: Sequence[CellRow], told: Iterable[str], places: Sequence[Place]
+) -> dict[_Mark, _Ends]:
+    """Return what each way of a table joins, whichever way it lies.
+
+    A plan goes on from row to row; but from cell to cell of a row where more of its ways join two
+    places so. A single one has to stand where nothing is above it.
     """
-    named = Counter(
-        column
-        for row in rows[1:]
-        for column, cell in enumerate(row)
-        if WAY not in cell.text and _named(cell.text, [cell.text], places)
-    )
-    return max(named, key=lambda column: (named[column], -column), default=0)
+    marked = [[_marked(cell, told) for cell in row] for row in rows]
+    if not any(cell.marks for row in marked for cell in row):
+        return {}
+    width = max(map(len, marked))
+    grid = [[*_with_places(row, places), *[_Cell()] * (width - len(row))] for row in marked]
+    sideways = [[*column] for column in zip(*grid[1:], strict=True)]
+    down, across = _Plan(grid).joined(), _Plan(sideways, begin=0).joined()
+    found, others = (sum(ends is not None for ends, _ in each.values()) for each in (down, across))
+    is_sure = others > 1 or any(cell.marks for row in grid[1:2] for cell in row)
+    return across if others > found and is_sure else down
 
 
-def _ends(
-    rows: Sequence[CellRow], at: int, column: int, places: Sequence[Place], own: int
-) -> tuple[tuple[Place, Place] | None, bool]:
-    """Return the last place of the nearest row above that has one, and the first of this row.
+def _marked(cell: TableCell, told: Iterable[str]) -> _Cell:
+    text = cell.text
+    spans = {begin: (end, sign, "") for begin, end, sign in signs_in(text, WAY)}
+    for own in told:
+        while (begin := text.find(own)) >= 0:
+            spans[begin] = begin + len(own), "", own
+            text = text.replace(own, " " * len(own), 1)
+    marks = [_Mark(cell.start + begin, cell.start + end, sign, words)
+             for begin, (end, sign, words) in sorted(spans.items())]  # fmt: skip
+    begins = [0, *(mark.end - cell.start for mark in marks)]
+    ends = [*(mark.start - cell.start for mark in marks), len(text)]
+    return _Cell([cell.text[b:e] for b, e in zip(begins, ends, strict=True)], marks)
 
-    And whether rows between have none.
-    """
-    here = stops_in_row(rows[at], places, but=column, own=own)
-    above = [stops_in_row(row, places, but=column, own=own) for row in reversed(rows[1:at])]
+
+def _with_places(row: Sequence[_Cell], places: Sequence[Place]) -> list[_Cell]:
+    texts = [cell.text for cell in row]
+    return [
+        replace(
+            cell,
+            named=[_named(part, texts, places) for part in cell.parts],
+            cited=_cited(cell.text, places),
+        )
+        for cell in row
+    ]
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """A plan whose stops stand below one another, each day's in a column; perhaps below a head."""
+
+    grid: _Grid
+    begin: int = 1
+
+    def joined(self) -> dict[_Mark, _Ends]:
+        """Return what each way joins: a stop with the next one, in its cell or below it."""
+        return {
+            mark: self._joined_by(n, at, column)
+            for at, row in enumerate(self.grid[self.begin :], self.begin)
+            for column, cell in enumerate(row)
+            for n, mark in enumerate(cell.marks, 1)
+        }
+
+    def _joined_by(self, n: int, at: int, column: int) -> _Ends:
+        """Return what the n-th way of a cell joins."""
+        named = self.grid[at][column].named
+        before, behind = ([*chain.from_iterable(part)] for part in (named[:n], named[n:]))
+        if before and behind:
+            return _ends(behind, [before], skips=False)
+        return (
+            self._in_column(at, column) if self._has_stops(at, column) else self._in_row(at, column)
+        )
+
+    def _has_stops(self, at: int, column: int) -> bool:
+        """Return whether a way's own column has the stops it joins: in its cell, or around it."""
+        cells = [row[column] for row in self.grid[self.begin :]]
+        own = any(cell.stops for cell in cells if not cell.marks)
+        return own and bool(self.grid[at][column].stops or not self._in(at, but=column))
+
+    def _in_column(self, at: int, column: int) -> _Ends:
+        """Return the stops above a way in its column, and in its cell or below it."""
+        below = (row[column].stops for row in self.grid[at:])
+        above = self.grid[self.begin : at][::-1]
+        between = takewhile(lambda row: not row[column].stops, above)
+        skips = any(letters_of(row[column].text) for row in between if not row[column].marks)
+        return _ends(
+            next(filter(None, below), []), [row[column].stops for row in above], skips=skips
+        )
+
+    def _in_row(self, at: int, column: int) -> _Ends:
+        """Return the last stop of the nearest row above that has one, and the first of this row."""
+        lane = self._lanes.get(column, -1)
+        here, *above = ([*self.grid[row][lane].stops] if lane >= 0 else self._in(row, but=column)
+                        for row in range(at, self.begin - 1, -1))  # fmt: skip
+        return _ends(here, above, skips=bool(above) and not above[0])
+
+    def _in(self, at: int, *, but: int) -> list[Place]:
+        """Return the places that a row cites, else those that its own cell of the place names.
+
+        What stands in the way's own cell is none of them.
+        """
+        cells = [cell for column, cell in enumerate(self.grid[at]) if column != but]
+        cited = [place for cell in cells for place in cell.cited]
+        own = self._place_column
+        named = [self.grid[at][own]] if own != but else cells
+        return cited or [place for cell in named for place in cell.stops]
+
+    @lazy_property
+    def _place_column(self) -> int:
+        """Return the column that tells where the rows are: that which most often names a place.
+
+        What one does there may name other places: the view of a church.
+        """
+        named = Counter(
+            column
+            for row in self.grid[self.begin :]
+            for column, cell in enumerate(row)
+            if cell.stops and not cell.marks
+        )
+        return max(named, key=lambda column: (named[column], -column), default=0)
+
+    @lazy_property
+    def _lanes(self) -> Mapping[int, int]:
+        """Return the column of the stops by that of their ways, where each day has two such."""
+        marked = {n for row in self.grid for n, cell in enumerate(row) if cell.marks}
+        stops = {n for row in self.grid[self.begin :] for n, cell in enumerate(row)
+                 if cell.stops and not cell.marks}  # fmt: skip
+        ways = sorted(marked)
+        edges = [-1, *ways, len(self.grid[0])]
+        between = [sorted(n for n in stops if low < n < high) for low, high in pairwise(edges)]
+        lanes = dict[int, int]()
+        if len(ways) >= _TWO and all(between[:-1]):
+            lanes = {way: own[-1] for way, own in zip(ways, between, strict=False)}
+        elif len(ways) >= _TWO and all(between[1:]):
+            lanes = {way: own[0] for way, own in zip(ways, between[1:], strict=True)}
+        return lanes
+
+
+def _ends(here: Sequence[Place], above: Sequence[Sequence[Place]], *, skips: bool) -> _Ends:
     before = next(filter(None, above), [])
     if not (here and before) or here[0]["id"] == before[-1]["id"]:
-        return None, False
-    return (before[-1], here[0]), not above[0]
+        return _NO_ENDS
+    return (before[-1], here[0]), skips
 
 
-def stops_in_row(
-    row: CellRow, places: Sequence[Place], *, but: int = -1, own: int = -1
-) -> list[Place]:
-    """Return the places that a row cites in its order, else those that its cells name.
+def stops_in_row(row: CellRow, places: Sequence[Place]) -> list[Place]:
+    """Return the places that a row cites in its order, else those that its cells name."""
+    cells = [cell.text for cell in row]
+    cited = _cited(" | ".join(cells), places)
+    return cited or [place for cell in cells for place in _named(cell, cells, places)]
 
-    Not those of one of its columns, such as the way's own cell; where it is known which cell tells
-    its place, only those that this one names.
-    """
-    cells = [cell.text for column, cell in enumerate(row) if column != but]
+
+def _cited(text: str, places: Sequence[Place]) -> list[Place]:
     by_url = {link_url(place["url"]): place for place in reversed(places) if place["url"]}
-    cited = [by_url[url] for _, url in CITATION.findall(" | ".join(cells)) if url in by_url]
-    if cited:
-        return cited
-    of_place = [cell.text for column, cell in enumerate(row) if column == own != but]
-    found = [_named(cell, cells, places) for cell in of_place or cells]
-    return [place for each in found for place in each]
+    return [by_url[url] for _, url in CITATION.findall(text) if url in by_url]
 
 
 def _named(cell: str, cells: Sequence[str], places: Sequence[Place]) -> list[Place]:

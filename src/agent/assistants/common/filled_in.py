@@ -99,7 +99,7 @@ class FilledIn:
 
     async def _way_changes(self, text: str) -> list[Change]:
         places = self.draft.known_places
-        cells = await compute(lambda: way_cells(text, places), otherwise=list[WayCell])
+        cells = await compute(lambda: way_cells(text, places, self._ways), otherwise=list[WayCell])
         await self._measure(cells)
         on_foot = [replace(cell, mode="walking") for cell in cells]
         # The map may know no ride.
