@@ -195,9 +195,9 @@ def check(place: Place, constraints: Constraints, language: Language) -> list[Pl
     """Return one verdict for each constraint, each with the field that says so.
 
     None of a place that was looked up as another kind than is asked for: a café's station has no
-    price a head, and a museum of before is no car park. A car park beside what is asked for has to
-    be open and near: what lunch may cost, and whom it suits, is no demand on it. What is only
-    wished is told where it is met.
+    price a head, and a museum of before is no car park. A car park or a station beside what is asked
+    for has to be open and near: what lunch may cost, and whom it suits, is no demand on it. What is
+    only wished is told where it is met.
     """
     own = place.get("demands", Constraints())
     if _is_for_others(own.get("kind"), constraints.get("kind")):
@@ -209,7 +209,7 @@ def check(place: Place, constraints: Constraints, language: Language) -> list[Pl
     unwanted *= is_ruled_out(names, constraints)
     if _is_of_another_search(place, kind):
         return unwanted
-    if _is_car_park_beside(place, kind):
+    if _is_reached_by(place, kind):
         constraints = _of_all(constraints)
     verdicts = [
         *unwanted,
@@ -246,11 +246,13 @@ def _of_all(constraints: Constraints) -> Constraints:
 def is_beside(place: Place, constraints: Constraints) -> bool:
     """Return whether a place was looked up beside what is asked for: a car park, a station."""
     kind = constraints.get("kind")
-    return _is_car_park_beside(place, kind) or _is_of_another_search(place, kind)
+    return _is_reached_by(place, kind) or _is_of_another_search(place, kind)
 
 
-def _is_car_park_beside(place: Place, kind: PlaceKind | None) -> bool:
-    return kind != "parking" and is_named("parking", place["category"])
+def _is_reached_by(place: Place, kind: PlaceKind | None) -> bool:
+    """Return whether one only comes by a place: a car park or a station that is not asked for."""
+    is_station = kind is None and is_named("station", place["category"])
+    return is_station or (kind != "parking" and is_named("parking", place["category"]))
 
 
 def _is_of_another_search(place: Place, kind: PlaceKind | None) -> bool:
