@@ -79,6 +79,17 @@ def test_a_sentence_tells_the_total_that_is_nearest_to_its_writer_s_figure(
     assert fill(COLUMNS.format(said=said)).splitlines()[0] == f"So {shown}."
 
 
+@by_examples
+def test_a_citation_inside_a_total_s_sign_stands_behind_it(said: str, shown: str) -> None:
+    assert fill(COLUMNS.format(said=said)).splitlines()[0] == f"So {shown}."
+
+
+def test_a_cell_s_sign_with_a_citation_inside_is_added_up_and_cited() -> None:
+    rows = "| | € |\n|---|---|\n| a | 10 € |\n| b | 5 € |\n"
+    text = f"{rows}| all | **[=14 € [1](https://a.example)]** |\n"
+    assert fill(text).endswith("| all | **15 € [1](https://a.example)** |\n")
+
+
 def test_where_several_columns_have_a_total_a_bare_sign_is_left_to_a_revision() -> None:
     text = COLUMNS.format(said="[=]")
     changes, totals = filled(text, ENGLISH_NUMBERS, leaves=True)

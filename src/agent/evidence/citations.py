@@ -384,7 +384,7 @@ class Citer:
     def _marker_ids(self, content: str) -> list[str] | None:
         """Return the ids of a bracket: those it consists of, else those of ours within it."""
         names = read_marker(content, self._letters)
-        if names is not None or len(content) > _MAX_ASIDE:
+        if names is not None or len(content) > _MAX_ASIDE or content.startswith("="):
             return names
         if content.strip().lower() == f"^{NOT_FOUND}":
             return [NOT_FOUND]

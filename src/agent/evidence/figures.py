@@ -14,7 +14,7 @@ from itertools import pairwise, product, starmap
 
 from agent.core.processor import breathe
 from agent.core.strings import has_han, word_set
-from agent.evidence.language import KEPT_SENTENCES, SENTENCE, with_places
+from agent.evidence.language import KEPT_SENTENCES, SENTENCE, fold, with_places
 from agent.evidence.numerals import Digits, in_digits
 from agent.evidence.units import CENT, FOREIGN_MONTHS, MONEY, MONTHS, PREFIXES, SCALES, UNITS
 from agent.evidence.written import (
@@ -119,7 +119,6 @@ _PER = re.compile(
 )
 _NOT_SHARES = tuple("人年员立功都交为本品长就绩分熟吨")
 """What follows 成 where it is no tenth: 2成人."""
-"""The digits of an address are no figures."""
 _GROUP_SIGN = re.compile(
     r"(?<=[０-９])，(?=[０-９]{3}(?![０-９]))|(?<=\d)[\u00a0\u202f](?=\d{3}(?!\d|,\d))"
 )
@@ -221,8 +220,8 @@ def _figures(text: str) -> list[Figure]:
     digits = in_digits(plain, places)
     if not any(map(str.isdigit, digits.text)):
         return []
-    ranged = _BEFORE_MONTH.sub(_with_dash, digits.text)
-    matches = [*_FIGURE.finditer(_DOTTED.sub(_with_colons, ranged))]
+    dashed = _BEFORE_MONTH.sub(_with_dash, digits.text)
+    matches = [*_FIGURE.finditer(_DOTTED.sub(_with_colons, dashed))]
     amounts = [(m["amount"], bool(m["unit"] or m["prefix"])) for m in matches if m["amount"]]
     sign = decimal_sign(amounts) or "." * has_han(text)
     read = [figure for match in matches if (figure := _read(match, digits, text, sign))]
@@ -274,6 +273,11 @@ def _between(left: Figure, right: Figure, text: str) -> str:
     return words.strip() if right.start - left.end < _LONGEST_BETWEEN else "…"
 
 
+def _are_joined(left: Figure, right: Figure, text: str) -> bool:
+    """Return whether two figures are the ends of a range, or of one list."""
+    return fold(_between(left, right, text)) in _JOINS
+
+
 def _of_their_currency(read: list[Figure]) -> list[Figure]:
     """Return the figures, cents as those of the one currency that stands beside them.
 
@@ -301,21 +305,17 @@ def _share_units(read: list[Figure], text: str) -> None:
     """Give both ends of a range or list the unit that only one of them has."""
     for i in range(len(read) - 1, 0, -1):
         left, right = read[i - 1], read[i]
-        if _between(left, right, text) in _JOINS and _is_day_beside(left, right):
+        if _are_joined(left, right, text) and _is_day_beside(left, right):
             assert right.date
             read[i - 1] = replace(left, date=(*right.date[:2], int(left.value)), kind=None)
         if left.kind or not right.kind or left.date or left.clock is not None or right.prefixed:
             continue
-        if text[left.start - 1 : left.start] == "★":
-            continue
-        if _between(left, right, text) in _JOINS:
-            scale = left.scale * right.scale
-            read[i - 1] = replace(
-                left, kind=right.kind, scale=scale, factor=right.factor, per=right.per
-            )
+        if text[left.start - 1 : left.start] != "★" and _are_joined(left, right, text):
+            read[i - 1] = replace(left, kind=right.kind, scale=left.scale * right.scale,
+                                  factor=right.factor, per=right.per)  # fmt: skip
     for i, (left, right) in enumerate(pairwise(read)):
-        joined = left.prefixed and not right.kind and not right.date and right.clock is None
-        if joined and _between(left, right, text) in _JOINS:
+        is_bare = left.prefixed and not right.kind and not right.date and right.clock is None
+        if is_bare and _are_joined(left, right, text):
             read[i + 1] = replace(right, kind=left.kind, prefixed=True)
 
 
@@ -393,8 +393,8 @@ def _in_their_halves(read: list[Figure], text: str) -> list[Figure]:
         before = read[i]
     for left, right in pairwise(times):
         end = read[right]
-        joined = _between(read[left], end, text) in _JOINS
-        if joined and read[left].ambiguous and not end.ambiguous:
+        is_open = read[left].ambiguous and not end.ambiguous
+        if is_open and _are_joined(read[left], end, text):
             earlier = [time for time in read[left].clocks if time <= end.clocks[0]]
             read[left] = _at(read[left], max(earlier, default=read[left].clocks[0]))
     return read

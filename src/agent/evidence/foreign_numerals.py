@@ -74,7 +74,7 @@ _GERMAN = (
 _FRENCH = (
     rf"\b(?P<hour>{_FR})\s?(?:h|heures?)(?:\s?(?P<rest>[0-5]\d)\b(?!\s?min)"
     rf"|\s(?P<words>et quart|et demie|moins le quart))"
-    rf"|\b(?:(?<=à\s)|(?<=vers\s)|(?<=dès\s))(?P<at>{_FR})\s?(?:h|heures?)\b"
+    rf"|\b(?:(?<=[àÀ]\s)|(?<=vers\s)|(?<=dès\s))(?P<at>{_FR})\s?(?:h|heures?)\b"
     rf"|\b(?P<from>{_FR})\s?(?:h|heures?)(?=\sà\s{_FR}\s?(?:h|heures?)\b)"
 )
 _SPANISH = (

@@ -66,7 +66,7 @@ class _Folding(dict[int, str]):
             self.clear()
         char = chr(code)
         stays = char == "，" or unicodedata.category(char) == "No"
-        folded = _QUOTES.get(char) or (char if stays else unicodedata.normalize("NFKC", char))
+        folded = _SIGNS.get(char) or (char if stays else unicodedata.normalize("NFKC", char))
         if "\u4e00" <= folded <= "\u9fff":
             folded = _SIMPLIFIED(folded)
             if not _is_simplified(folded):
@@ -87,7 +87,8 @@ _SIMPLIFIED: Callable[[str], str] = OpenCC("t2s").convert
 _OF_JAPANESE: Callable[[str], str] = OpenCC("jp2t").convert
 """Read with the package, in some milliseconds: an async node must not read files."""
 
-_QUOTES = {**dict.fromkeys("‘’‚‛ʼ‹›", "'"), **dict.fromkeys("“”„‟«»", '"')}
+_SIGNS = {**dict.fromkeys("‘’‚‛ʼ‹›", "'"), **dict.fromkeys("“”„‟«»", '"'), "〜": "~"}
+"""Quotes, and the tilde of a Japanese range: the wide one is folded by its width."""
 _FOLDED_AT_MOST = 32_768
 _FOLDED = _Folding()
 

@@ -60,17 +60,31 @@ class _Sign:
     start: int
     end: int
     own: str
+    closing: Sequence[Change] = ()
+    """What takes its bracket away behind a citation that it has inside."""
 
 
 def _signs(text: str, form: NumberForm, whole: str, at: int = 0) -> Iterator[_Sign]:
     """Yield the signs in a part of a whole text; of one with a sum in it its value is its own."""
     for start, end, inside in signs_in(text, _SIGN):
+        cite, closing = text.find("[", start + 1, end), list[Change]()
+        if cite >= 0 and (close := _behind_citations(text, cite)):
+            closing.append((at + close, at + close + 1, ""))
+            end = start + len(text[start:cite].rstrip(" ,"))
+            inside = text[start + len(_SIGN) : end].strip()
         read, sum_ = figures(inside), worked(inside)
         if sum_ and sum_.is_sum and not _range(inside):
             value = sum_.value.normalize()
             places = max(0, *map(_places, (value, *(each.value for each in read))))
             inside = form.written(f"{value:.{places}f}", whole)
-        yield _Sign(at + start, at + end, inside if read else "")
+        yield _Sign(at + start, at + end, inside if read else "", closing)
+
+
+def _behind_citations(text: str, at: int) -> int:
+    """Return where the bracket stands that closes behind the citations from there on; else 0."""
+    while match := CITATION.match(text, at) or MARKER.match(text, at):
+        at = match.end() + text.startswith(" ", match.end())
+    return at if text.startswith("]", at) else 0
 
 
 def filled(
@@ -92,7 +106,7 @@ def filled(
                 sign = next(_signs(cell.text, form, text, cell.start))
                 told = _put(text, sign, _written(amounts, form, text)) or sign.own
                 is_alone = not letters_of(cell.text.replace(text[sign.start : sign.end], ""))
-                changes.append((sign.start, sign.end, told or "–" * is_alone))
+                changes += [(sign.start, sign.end, told or "–" * is_alone), *sign.closing]
                 head = rows[0][column].text
                 totals.append(Total(rows[at][0].text, head, told, sign.own, _ends(amounts)))
     in_tables, before = {start for start, _, _ in changes}, {each.place: each for each in known}
@@ -102,7 +116,7 @@ def filled(
         if sign.start not in in_tables:
             at, sum_ = _meant(sign, every)
             told = _put(text, sign, sum_) or sign.own or (TOTAL if leaves else "–")
-            changes.append((sign.start, sign.end, told))
+            changes += [(sign.start, sign.end, told), *sign.closing]
             if sum_:
                 here = text[max(0, sign.start - _BEFORE) : sign.start].rpartition(_SIGN)
                 retold = [*every[at].retold, (here[2].rpartition("]")[2], told)]

@@ -4,12 +4,11 @@ This is the one thing that code knows by itself: it needs no judge. Which figure
 from its unit alone, so that only what can be nothing else is accused.
 """
 
-import re
 from collections.abc import Container, Iterator
 from decimal import Decimal
 
-from agent.core.strings import letters_of
-from agent.evidence.claims.passages import KNOWN, Evidence
+from agent.core.strings import letters_of, word_set
+from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.statements import Statement
 from agent.evidence.figures import Figure, figures, same
 from agent.evidence.hours import yearly_hours
@@ -18,7 +17,7 @@ from agent.evidence.mentions import mentioned, without_origins
 from agent.evidence.types import Place
 
 _BEST, _MOST_PEOPLE, _MOST_WORDS, _HAN_WEIGHT = 5, 20, 24, 3
-_RANGE = re.compile(r"\s*(?:[-–—~至到]|to)\s*")
+_TO = word_set("- – — ~ 至 到 to")
 
 _A_HEAD = ("person", Decimal(1))
 
@@ -45,9 +44,8 @@ def otherwise(
     rest = letters_of(words)
     if sum(_HAN_WEIGHT if char >= "\u3000" else 1 for char in rest) > _MOST_WORDS:
         return []
-    told = (KNOWN, *statement.cited)
-    known = [*evidence.question_figures,
-             *(f for p in evidence.passages if p.source in told for f in p.figures)]  # fmt: skip
+    cited = (p for p in evidence.passages if p.source in statement.cited)
+    known = [*evidence.told, *(figure for passage in cited for figure in passage.figures)]
     return [
         each
         for each in _fields(stated, statement.plain, place)
@@ -78,7 +76,7 @@ def _fields(stated: list[Figure], text: str, place: Place) -> Iterator[Otherwise
     if (
         len(hours) == 2
         and place["open_time"]
-        and _RANGE.fullmatch(text, hours[0].end, hours[1].start)
+        and fold(text[hours[0].end : hours[1].start]).strip() in _TO
     ):
         begins, ends = (figure.clock or 0 for figure in hours)
         # A stretch of time within a place's hours may be that of a visit.

@@ -162,10 +162,14 @@ class Evidence:
         self.by_name = {passage.name: passage for passage in self.passages}
 
     @lazy_property
-    def question_figures(self) -> Sequence[Figure]:
-        """Return the figures of the question and its demands, of today and of the clock told."""
+    def told(self) -> Sequence[Figure]:
+        """Return the figures that need no source: those of the question, its demands and its time.
+
+        And those of what the reader said before, or was told.
+        """
         asked = chain.from_iterable(map(figures, [self.question, *self.demanded, self.today]))
-        return [*asked, *self.clock]
+        known = chain.from_iterable(p.figures for p in self.passages if p.source == KNOWN)
+        return distinct([*asked, *self.clock, *known])
 
     @lazy_property
     def day(self) -> date | None:

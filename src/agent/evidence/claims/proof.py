@@ -179,7 +179,7 @@ def _is_planned(span: str, evidence: Evidence) -> bool:
     times, rest = figures(span), span
     for figure in times:
         rest = rest.replace(figure.text, "")
-    planned = {f.clock for p in evidence.passages if p.source == KNOWN for f in p.figures} - {None}
+    planned = {figure.clock for figure in evidence.told} - {None}
     is_bare = bool(times) and len(letters_of(rest)) <= _PART_OF_DAY
     return is_bare and all(figure.clock in planned for figure in times)
 
@@ -199,13 +199,14 @@ def _supported(
     if not passages:
         held = evidence.holding(statement.plain)
         passages = tuple(p for p in held if p.source in (KNOWN, *statement.sources))[:1]
-    known = [*(f for p in passages for f in p.figures), *evidence.question_figures, *lent]
+    known = [*(f for p in passages for f in p.figures), *evidence.told, *lent]
+    hours = {hour for figure in evidence.told for hour in _hours(figure)}
     own = _of_plan(statement, ruling)
     unproved = tuple(
         figure.text
         for figure in distinct(figures(statement.plain))[:MOST_FIGURES]
         if states(figure, statement.plain)
-        and not (figure in own or bounds(figure, known))
+        and not (figure in own or bounds(figure, known) or hours & _hours(figure))
         and not any(stands(one, known, evidence) for one in _as_headed(figure, statement))
     )
     if unproved:
@@ -213,6 +214,17 @@ def _supported(
     if not passages:
         return Outcome("unchecked" if statement.cited else "own")
     return Outcome("supported", passages=passages, cite=cite_of(statement, passages, evidence))
+
+
+def _hours(figure: Figure) -> set[int]:
+    """Return what a figure tells on a clock of twelve hours: who asked for 8 pm may hear of 8."""
+    if figure.clock is not None:
+        return {figure.clock % _HALF_DAY}
+    is_hour = not (figure.kind or figure.date) and figure.value in range(1, 25)
+    return {int(figure.value) * 60 % _HALF_DAY} if is_hour else set()
+
+
+_HALF_DAY = 12 * 60
 
 
 def _as_headed(figure: Figure, cell: Statement) -> list[Figure]:

@@ -9,12 +9,13 @@ from string import ascii_lowercase
 from agent.core.strings import code_fence, is_table_rule, letters_of
 from agent.evidence.citations import MARKER, NOT_FOUND
 from agent.evidence.figures import Figure, figures
-from agent.evidence.language import is_cut, sentence_spans
+from agent.evidence.language import fold, is_cut, sentence_spans
 from agent.evidence.markdown import link_url
 from agent.evidence.numbering import source_key
 from agent.evidence.references import CITATION
 from agent.evidence.tables import cells_of
 from agent.evidence.types import Source
+from agent.evidence.units import SCALES
 
 
 @dataclass(frozen=True)
@@ -330,11 +331,13 @@ def headings(text: str, notation: Notation) -> list[Statement]:
 
 
 _NAME_BEFORE = re.compile(r"[A-Z][\w.+-]*\s\Z")
-_A_FEW, _DOZEN, _BEFORE_NAME = 3, 12, 24
+_A_FEW, _DOZEN, _BEFORE_NAME, _A_WORD = 3, 12, 24, 2
 
 
 def states(figure: Figure, text: str) -> bool:
-    """Return whether a figure states something: no small count, no part of a name."""
+    """Return whether a figure states something: no small count, no part of a name or a word."""
+    if _may_be_a_word(figure):
+        return False
     if figure.date or figure.clock is not None:
         return True
     before = text[max(0, figure.start - _BEFORE_NAME) : figure.start]
@@ -345,6 +348,20 @@ def states(figure: Figure, text: str) -> bool:
     if not figure.kind and abs(figure.value) <= most and "." not in figure.text:
         return False
     return not figure.kind or figure.telling
+
+
+def _may_be_a_word(figure: Figure) -> bool:
+    """Return whether a number in words may be part of one: 一度 is once, "one foot" no length.
+
+    Two characters are a word as often as a number and its unit; one, in words, may be an article.
+    """
+    number = fold(figure.text)
+    if any(map(str.isdigit, number)):
+        return False
+    is_time = figure.clock is not None or bool(figure.date and figure.date[1])
+    is_great = figure.kind == "percent" or not SCALES.keys().isdisjoint(number)
+    is_short = len(number) == _A_WORD and number.isalpha() and not (is_time or is_great)
+    return is_short or figure.bare == 1 == figure.value
 
 
 def _may_be_thousands(number: str) -> bool:

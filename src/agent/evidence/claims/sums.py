@@ -64,7 +64,7 @@ def computed(
     terms nor known stand in their place.
     """
     text, own = statement.plain, distinct(figures(statement.plain))[:MOST_FIGURES]
-    given = [*(f for p in passages for f in p.figures), *evidence.question_figures, *lent]
+    given = [*(f for p in passages for f in p.figures), *evidence.told, *lent]
     have = values_of(given) | assumed_in(calc)
     have |= {value / 2 for value in have}
     unchecked, sums = Outcome("unchecked", passages=passages), list[Worked]()
