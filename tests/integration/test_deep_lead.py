@@ -32,6 +32,7 @@ from tests.support.deep_lab import (
     page_ids,
     planning,
     search,
+    shown_urls,
     think,
 )
 from tests.support.lab import answer_of, told
@@ -192,6 +193,32 @@ async def test_each_explored_topic_keeps_all_its_findings_and_its_own_pages() ->
     assert "417 × 3 = 1251 [^c0-0]" in block(review.user, "topics")
     assert f'<topic name="{say("deep_research.thoughts", "zh")}">' in block(review.user, "topics")
     assert [topic["status"] for topic in state["plan"]] == ["done"] * 3
+
+
+async def test_the_review_of_the_notes_sees_the_words_of_pages_that_the_lead_has_read() -> None:
+    """It saw what searches had shown of them, and asked for what stood further down."""
+    urls = list[str]()
+
+    def read(turn: ModelTurn) -> list[FunctionCall]:
+        urls.extend(shown_urls(turn))
+        return [FunctionCall("read_page", {"url": url, "looking_for": "电芯"}) for url in urls[:2]]
+
+    llm = Lead(
+        lambda turn: [explore("T1 | 电芯成本", "T2 | 热失控")],
+        lambda turn: [search("储能电芯成本 元/千瓦时")],
+        read,
+        lambda turn: [end(urls[:1])],
+        deep_plan=planning("成本", "安全"),
+    )
+    async with deep_laboratory(llm, web=Web(long_page)) as lab:
+        state = await research(lab, small_topic_tokens=20_000)
+    [review] = llm.asked("deep_review")
+    kept = [page["id"] for entry in state["search_results"] for page in entry["useful_webpages"]
+            if page["url"] == urls[0]]  # fmt: skip
+    shown = block(review.user, "pages").split("</page>")[:-1]
+    assert len(shown) == 2, "explorers' pages are told by their findings"
+    assert all(FACT in page for page in shown), "opened, named at the end or not"
+    assert kept[0] in page_ids(block(review.user, "pages"))
 
 
 async def test_findings_that_have_no_room_are_left_out_whole() -> None:

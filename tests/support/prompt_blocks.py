@@ -18,7 +18,7 @@ BLOCKS = {
     " workspace topic left",
     "deep_find": "question today topic found results",
     "deep_compress": "question topic words pages",
-    "deep_review": "today previous plan topics left question",
+    "deep_review": "today previous plan topics pages left question",
     "deep_report": "today conversation previous documents differences topics pages gaps question",
     "team_analyze": "today conversation format_requirement tools question",
     "team_select": "question speakers transcript candidates",

@@ -1,6 +1,7 @@
 """Judge the notes of all topics once: may more be looked up before the report is written?"""
 
 import logging
+from collections.abc import Sequence
 from typing import Literal
 
 from langchain_core.messages import BaseMessage
@@ -9,19 +10,23 @@ from pydantic import BaseModel, Field, field_validator
 
 from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.gaps import ask_or_gap, run_gap
+from agent.assistants.common.material import chosen_passages, page_elements, without_quotes_of
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
-from agent.assistants.common.turn import Share, context_limit, meter_of, share_spent
+from agent.assistants.common.turn import Share, context_limit, meter_of, room_of, share_spent
+from agent.assistants.common.workspace import Item
 from agent.assistants.deep_research.compress_topic import topic_element
 from agent.assistants.deep_research.explore import ENDING, left
 from agent.assistants.deep_research.notes import calculated, shown_notes, unshown_record_lines
 from agent.assistants.deep_research.plan import TopicToPlan, plan_elements, with_topics
-from agent.assistants.deep_research.state import DeepState, DeepUpdate, configuration_of
+from agent.assistants.deep_research.state import DeepState, DeepUpdate, configuration_of, pages_read
 from agent.configuration import Configuration
 from agent.core.budget import Meter
+from agent.core.processor import compute
 from agent.core.progress import event
-from agent.core.strings import cut_to_tokens
+from agent.core.strings import cut_to_tokens, estimated_tokens
+from agent.evidence.claims.passages import Passage
 from agent.evidence.queries import clean_text
 from agent.evidence.records import with_weekday
 from agent.evidence.types import Gap
@@ -38,6 +43,8 @@ _LEAST_ROUNDS = 3
 _MAX_MISSING = 300
 _THOUGHTS = 1000
 """Tokens of the lead's thoughts, the last ones first."""
+_PASSAGES = 12_000
+"""Tokens of the words of pages that the lead itself has read."""
 _SHARE = Share(5, 0.6, 0.5)
 
 
@@ -63,10 +70,16 @@ async def review_notes(
     meter = meter_of(state, configuration, services)
     if not _is_worth_it(state, configuration, meter, asked=bool(wishes)):
         return DeepUpdate(reviewed=True, wishes=wishes)
+    workspace = services.workspace(room_of(state["turn"], runtime))
+    read = await workspace.items(pages_read(state))
+    prompt = await compute(
+        lambda: _prompt(state, configuration, read),
+        otherwise=lambda: _prompt(state, configuration, ()),
+    )
     reply, gaps = await ask_or_gap(
         services.models.ask(
             configuration.reflection_model,
-            _prompt(state, configuration),
+            prompt,
             meter=meter,
             schema=NotesReview,
             thinking=DEFAULT_THINKING["reflection"],
@@ -127,10 +140,12 @@ def _missing(review: NotesReview, state: DeepState) -> list[Gap]:
     return [run_gap("deep_research.notes_lack", language, missing=missing)]
 
 
-def _prompt(state: DeepState, configuration: Configuration) -> list[BaseMessage]:
+def _prompt(
+    state: DeepState, configuration: Configuration, read: Sequence[Item]
+) -> list[BaseMessage]:
+    """Return the prompt with all notes, and the passages of `read` that bear on what is asked."""
     turn = state["turn"]
     limit = context_limit(turn, configuration)
-    language = turn["language"]
     values = {
         "today": with_weekday(turn["today"], "en"),
         "previous": previous_lines(state["previous"], limit // 20, turn["question"]),
@@ -139,10 +154,32 @@ def _prompt(state: DeepState, configuration: Configuration) -> list[BaseMessage]
         "question": cut_to_tokens(turn["question"], limit // 5),
     }
     target = answer_language(turn)
-    bare = prompt_tokens(task_prompt("deep_review", target, topics="", **values))
+    bare = prompt_tokens(task_prompt("deep_review", target, topics="", pages="", **values))
+    free = limit - bare
+    shown = (
+        chosen_passages(read, {}, _wanted(state, read), min(_PASSAGES, free // 3)) if read else []
+    )
+    pages = page_elements(read, shown)
+    topics = _topics(state, free - estimated_tokens(pages), shown)
+    full = task_prompt("deep_review", target, topics=topics, pages=pages, **values)
+    return with_wishes(full, state)
+
+
+def _wanted(state: DeepState, read: Sequence[Item]) -> list[str]:
+    """Return what the passages of pages have to bear on."""
+    found = filter(None, (item.query for item in read))
     entries = state.get("search_results", [])
-    share = max(0, (limit - bare) // (len(entries) + 3) - 80)
-    rows = [topic_element(entry, share) for entry in entries]
+    planned = (f"{topic['name']} {topic['what_to_find']}" for topic in state.get("plan", []))
+    explored = (f"{entry['topic']} {entry.get('open', '')}" for entry in entries)
+    return [*dict.fromkeys([*found, state["turn"]["question"], *planned, *explored])]
+
+
+def _topics(state: DeepState, tokens: int, shown: Sequence[Passage]) -> Raw:
+    """Return the topics with their notes, each its share of the room; the map is one of them."""
+    language, entries = state["turn"]["language"], state.get("search_results", [])
+    share = max(0, tokens // (len(entries) + 3) - 80)
+    rows = [topic_element(each, share, lambda text: without_quotes_of(text, shown))
+            for each in entries]  # fmt: skip
     if records := unshown_record_lines(state):
         name = say("deep_research.map_topic", language)
         rows.append(element("topic", cut_to_tokens(records, share), name=name))
@@ -153,8 +190,7 @@ def _prompt(state: DeepState, configuration: Configuration) -> list[BaseMessage]
     if thoughts := shown_notes(state.get("notes", []), min(share, _THOUGHTS)):
         name = say("deep_research.thoughts", language)
         rows.append(element("topic", thoughts, name=name))
-    topics = Raw("\n".join(rows))
-    return with_wishes(task_prompt("deep_review", target, topics=topics, **values), state)
+    return Raw("\n".join(rows))
 
 
 def after_notes(state: DeepState) -> Literal["explore", "write_report"]:

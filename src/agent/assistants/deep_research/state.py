@@ -99,6 +99,8 @@ class ShownPage(TypedDict):
     """As the workspace keeps it; it is cited by this. Runs of an earlier version have none."""
     url: str
     title: str
+    opened: NotRequired[bool]
+    """The model has opened it while it explored."""
 
 
 class FoundPage(ShownPage):
@@ -108,8 +110,6 @@ class FoundPage(ShownPage):
     snippet: str
     published: str | None
     provider: str
-    opened: NotRequired[bool]
-    """The model has opened it while it explored."""
     topic: NotRequired[str]
     """For which explorers have found it, side by side with others."""
 
@@ -254,6 +254,20 @@ def found_page(
 def kept_pages(state: DeepState) -> list[UsefulPage]:
     """Return the pages that topics keep."""
     return [page for entry in state.get("search_results", []) for page in entry["useful_webpages"]]
+
+
+def pages_read(state: DeepState) -> set[str]:
+    """Return the ids of the pages of closed topics whose own words the lead has read.
+
+    Those it has opened, kept or not, and those it kept of topics that have no notes by a model.
+    """
+    kept = {
+        page["id"]
+        for entry in state.get("search_results", [])
+        for page in entry["useful_webpages"]
+        if page.get("opened") or (entry.get("whole") and not page.get("topic"))
+    }
+    return kept | {page["id"] for page in state.get("pages_left", []) if page.get("opened")}
 
 
 class TopicBranch(TypedDict):

@@ -309,10 +309,13 @@ def _pages_left(state: DeepState, entries: Sequence[TopicResult]) -> list[ShownP
     pages = [*state.get("pages_left", []), *state.get("pages_found", [])]
     by_url = {canonical(page["url"]): page for page in pages}
     left = [page for url, page in by_url.items() if url not in taken]
-    return [
-        ShownPage(id=page.get("id", ""), url=page["url"], title=page["title"])
-        for page in left[-_MAX_LEFT:]
-    ]
+    opened = {canonical(page["url"]) for page in pages if page.get("opened")}
+    return [_shown(page, canonical(page["url"]) in opened) for page in left[-_MAX_LEFT:]]
+
+
+def _shown(page: ShownPage, opened: bool) -> ShownPage:
+    shown = ShownPage(id=page.get("id", ""), url=page["url"], title=page["title"])
+    return ShownPage(**shown, opened=True) if opened else shown
 
 
 def _gaps(state: DeepState, entry: TopicResult | None, messages: Sequence[AnyMessage]) -> list[Gap]:
