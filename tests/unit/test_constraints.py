@@ -371,7 +371,7 @@ def test_a_place_that_lets_no_wheelchair_in_fails_and_one_that_does_in_part_is_s
     [
         ("children", "甲", "儿童乐园", ("satisfied", "category")),
         ("children", "甲", "酒吧", ("violated", "category")),
-        ("children", "甲", "西餐厅", ("unknown", "category")),
+        ("children", "甲", "溜冰场", ("unknown", "category")),
         ("children", "中国妇女儿童博物馆", "博物馆", ("satisfied", "name")),
         ("indoor", "甲", "博物馆", ("satisfied", "category")),
         ("indoor", "甲", "公园", ("violated", "category")),

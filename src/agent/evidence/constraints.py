@@ -175,6 +175,9 @@ _FITS: dict[Suits, tuple[str, str]] = {
 }
 
 
+PEOPLE = frozenset[Suits]({"children", "elderly"})
+FOR_ANYBODY: Sequence[PlaceKind] = ("restaurant", "cafe", "bookshop", "pharmacy", "hospital")
+"""Kinds of which one asks for whom they are only where they are what is asked for."""
 _DIETS = frozenset[Suits]({"vegetarian", "vegan", "halal", "kosher", "gluten_free"})
 _OF_ALL = frozenset({
     "open_at", "open_until", "open_on", "not_on", "max_distance_m", "max_walk_m", "max_walk_min",
@@ -195,9 +198,9 @@ def check(place: Place, constraints: Constraints, language: Language) -> list[Pl
     """Return one verdict for each constraint, each with the field that says so.
 
     None of a place that was looked up as another kind than is asked for: a café's station has no
-    price a head, and a museum of before is no car park. A car park or a station beside what is asked
-    for has to be open and near: what lunch may cost, and whom it suits, is no demand on it. What is
-    only wished is told where it is met.
+    price a head, and a museum of before is no car park. A car park or a station beside what is
+    asked for has to be open and near: what lunch may cost, and whom it suits, is no demand on it.
+    What is only wished is told where it is met.
     """
     own = place.get("demands", Constraints())
     if _is_for_others(own.get("kind"), constraints.get("kind")):
@@ -218,7 +221,13 @@ def check(place: Place, constraints: Constraints, language: Language) -> list[Pl
         _open(place, constraints, language),
         near_verdict(place, constraints.get("max_distance_m"), language),
         walk_verdict(place, constraints, language),
-        *(_suits(place, suits, language) for suits in constraints.get("suits", [])),
+        *(
+            verdict
+            for suits in constraints.get("suits", [])
+            if (verdict := _suits(place, suits, language))["verdict"] != "unknown"
+            or suits in own.get("suits", [])
+            or not (suits in PEOPLE and _is_for_anybody(place, kind))
+        ),
         _is_of_kind(place, constraints.get("kind"), language),
         *(_other(place, words, language) for words in constraints.get("other", [])),
     ]
@@ -246,7 +255,17 @@ def _of_all(constraints: Constraints) -> Constraints:
 def is_beside(place: Place, constraints: Constraints) -> bool:
     """Return whether a place was looked up beside what is asked for: a car park, a station."""
     kind = constraints.get("kind")
-    return _is_reached_by(place, kind) or _is_of_another_search(place, kind)
+    is_aside = _is_reached_by(place, kind) or _is_of_another_search(place, kind)
+    is_for_some = not PEOPLE.isdisjoint(constraints.get("suits", ()))
+    return is_aside or (is_for_some and _is_for_anybody(place, kind))
+
+
+def _is_for_anybody(place: Place, kind: PlaceKind | None) -> bool:
+    """Return whether a place is of a kind to which anybody goes, and no kind was asked for.
+
+    Lunch on a day with a child is no place to play.
+    """
+    return kind is None and any(is_named(each, place["category"]) for each in FOR_ANYBODY)
 
 
 def _is_reached_by(place: Place, kind: PlaceKind | None) -> bool:

@@ -25,7 +25,7 @@ from agent.assistants.common.preferences import used_of
 from agent.assistants.common.previous import listed_last
 from agent.assistants.common.turn import in_language
 from agent.configuration import Configuration
-from agent.evidence.constraints import valid_constraints
+from agent.evidence.constraints import FOR_ANYBODY, PEOPLE, valid_constraints
 from agent.evidence.days import day_meant
 from agent.evidence.figures import figures
 from agent.evidence.geo import parse_lnglat
@@ -451,8 +451,18 @@ def _with_earlier(
 ) -> Constraints:
     """Return the demands with those before that hold on: those of the day that is changed, too."""
     if outing is None:
-        return _with_kind(demands, queries, previous)
+        return _with_kind(_of_its_kind(demands, queries), queries, previous)
     return Constraints(**{**outing.get("demands", {}), **demands})
+
+
+def _of_its_kind(demands: Constraints, queries: Sequence[Query]) -> Constraints:
+    """Return what has to suit somebody with its kind, where all that is searched for is of one."""
+    words = [word for query in queries for word in (query["map"] or {}).get("keywords", [])]
+    kinds = {kind_searched(word) for word in words}
+    if "kind" in demands or len(kinds) != 1 or PEOPLE.isdisjoint(demands.get("suits", ())):
+        return demands
+    kind = kinds.pop()
+    return Constraints(**{**demands, "kind": kind}) if kind in FOR_ANYBODY else demands
 
 
 def _with_kind(demands: Constraints, queries: Sequence[Query], previous: Previous) -> Constraints:
