@@ -107,6 +107,14 @@ def test_what_rows_are_about_stands_before_what_their_cells_name_besides() -> No
     assert listed == ["乙咖啡馆", "甲咖啡馆", "团结湖地铁站"]
 
 
+def test_an_item_whose_lead_is_a_translated_name_is_about_the_one_place_that_it_links_to() -> None:
+    museum = Place(**{**place("Rahamuseo"), "url": "https://o/1"})  # type: ignore[typeddict-item]
+    other = Place(**{**place("Oodi"), "url": "https://o/2"})  # type: ignore[typeddict-item]
+    text = "1. **Музей Банка**: рядом[1](https://o/1)\n2. **Oodi**: рядом[2](https://o/2)"
+    assert list_numbers([museum, other], text) == {"amap:Rahamuseo": (1, ""), "amap:Oodi": (2, "")}
+    assert list_numbers([museum, other], text.replace("**", "")) == {"amap:Oodi": (2, "")}
+
+
 def test_a_name_is_named_with_its_accents_and_without_them() -> None:
     names = ["Cafe Engel", "Östra Krogen"]
     assert named(names, "Café Engel, then Ostra Krogen.") == set(names)

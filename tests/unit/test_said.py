@@ -8,7 +8,7 @@ from agent.assistants.common.forms import PlannedMap, WrittenQuery
 from agent.assistants.common.map_tasks import plan_queries
 from agent.assistants.common.shown_records import places_as_shown, readable
 from agent.configuration import Configuration
-from agent.evidence.names import with_pinyin
+from agent.evidence.names import map_name, with_pinyin
 from agent.evidence.records import place_facts, route_text
 from agent.evidence.said import (
     anchor_said,
@@ -121,6 +121,12 @@ def test_the_two_that_something_is_looked_for_between_are_called_as_who_asks_cal
         ("- **Rahamuseo (Музей Банка)**: рядом", "ru", "Музей денег", "Музей денег"),
         ("- **Rahamuseo (Museum der Bank)**: nah", "de", "Bank Museum", "Bank Museum"),
         ("- **Rahamuseo**: рядом", "ru", None, None),
+        ("- **Музей Банка (Rahamuseo)**: рядом", "ru", "Bank Museum", "Музей Банка"),
+        ("- **Обед: Музей Банка** (Rahamuseo): рядом", "ru", None, "Музей Банка"),
+        ("- **Bank Museum** (Rahamuseo): near", "en", None, "Bank Museum"),
+        ("- **Museum of Coins** (Rahamuseo): near", "en", "Bank Museum", "Bank Museum"),
+        ("- **Рядом**: музей (Rahamuseo)", "ru", None, None),
+        ("- **рядом** (Rahamuseo)", "ru", None, None),
     ],
 )
 def test_a_place_is_called_as_the_text_calls_it_in_its_reader_s_script(
@@ -132,6 +138,13 @@ def test_a_place_is_called_as_the_text_calls_it_in_its_reader_s_script(
         known["name_en"] = english
     (told,) = called_as_written([known], text, reader)
     assert told.get("name_en") == expected
+
+
+def test_a_place_is_called_in_chinese_as_the_text_has_it_in_bold_before_its_own_name() -> None:
+    (told,) = called_as_written([place("Rahamuseo")], "- **货币博物馆（Rahamuseo）**：近", "zh")
+    assert map_name(told, "zh") == "货币博物馆 (Rahamuseo)"
+    assert map_name(told, "zh-Hant") == "貨幣博物館 (Rahamuseo)"
+    assert told["name"] == "Rahamuseo"
 
 
 def test_the_ends_of_a_way_are_called_as_its_asker_calls_them_also_over_other_places() -> None:

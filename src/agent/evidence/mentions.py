@@ -204,14 +204,16 @@ def _about(places: Sequence[Place], item: str) -> str:
 def _in_item(places: Sequence[Place], item: str) -> list[str]:
     """Return the ids of the places that an item names, in its order.
 
-    Of places of one name, four branches of a café, it is the one whose link the item has.
+    Of places of one name, four branches of a café, it is the one whose link the item has. One that
+    names none of them in its bold lead, but in its reader's words, and links to one alone, is its.
     """
     ids, named = list[str](), mentioned(places, item)
     for position in sorted({*named.values()}):
         of_name = [place for place in places if named.get(place["id"]) == position]
-        linked = (place for place in of_name if f"({place['url']})" in item)
-        ids += [place["id"] for place in [*linked, *of_name][:1]]
-    return ids
+        own = (place for place in of_name if f"({place['url']})" in item)
+        ids += [place["id"] for place in [*own, *of_name][:1]]
+    linked = [] if ids else [p["id"] for p in places if p["url"] and f"({p['url']})" in item]
+    return linked if len(linked) == 1 and item.count("**") > 1 else ids
 
 
 def list_numbers(places: Sequence[Place], text: str) -> dict[str, tuple[int, str]]:

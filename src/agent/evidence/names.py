@@ -18,23 +18,28 @@ def name_text(place: Place, language: Language) -> str:
     """
     english = place.get("name_en") or place.get("name_pinyin")
     if not is_chinese(language) and english:
-        if fold(english) == fold(place["name"]):
-            return english
-        return f"{place['name']} ({english})"
-    return in_script(place["name"], language)
+        return f"{place['name']} ({english})" if local_name(place, language) else english
+    return map_name(place, language)
 
 
 def map_name(place: Place, language: Language) -> str:
     """Return the name that a map shows: for English readers the English one, or its sound."""
     english = place.get("name_en") or place.get("name_pinyin")
-    return english if english and not is_chinese(language) else in_script(place["name"], language)
+    if english and not is_chinese(language):
+        return english
+    return in_script(place.get("name_hant") or place["name"], language)
+
+
+def local_name(place: Place, language: Language) -> str:
+    """Return the name on the spot that stands beside `map_name`; empty where that has it in it."""
+    name = map_name(place, language)
+    is_told = is_chinese(language) or fold(place["name"]) in fold(name)
+    return "" if is_told else place["name"]
 
 
 def titled_name(place: Place, language: Language) -> str:
     """Return a place's name as a source's title: the map's with the local one behind it."""
-    title = map_name(place, language)
-    is_one = is_chinese(language) or title == place["name"]
-    return title if is_one else f"{title} · {place['name']}"
+    return " · ".join(filter(None, [map_name(place, language), local_name(place, language)]))
 
 
 def with_pinyin(places: Iterable[Place], known: Iterable[Place] = ()) -> list[Place]:

@@ -6,7 +6,7 @@ from agent.core.strings import alphabets, has_han, parted_brackets
 from agent.evidence.language import fold, words
 from agent.evidence.names import own_distance
 from agent.evidence.types import Anchor, Distance, MapTask, Place, Route, Source
-from agent.texts import Language, say
+from agent.texts import Language, is_chinese, say
 from agent.texts.languages import may_be
 
 BETWEEN_STOPS = " → "
@@ -74,9 +74,11 @@ def called_as_written(places: Sequence[Place], text: str, reader: Language) -> l
     """Return places called as a text calls them behind their names, in its reader's script.
 
     "Suomen Pankin rahamuseo (Музей Банка Финляндии)" is no "Bank of Finland Museum" to a Russian.
-    A name begins with a capital, where a script has those: "(музей)" tells what it is.
+    A name begins with a capital, where a script has those: "(музей)" tells what it is. So is one
+    in bold before the map's own in brackets: "**Музей Банка Финляндии** (Suomen Pankin rahamuseo)".
     """
-    script = alphabets(say("records.modes.walking", reader)) - {"LATIN"}
+    letters = alphabets(say("records.modes.walking", reader))
+    script = letters - {"LATIN"}
 
     def own(place: Place) -> str:
         _, is_named, rest = text.partition(f"{place['name']} (")
@@ -84,8 +86,36 @@ def called_as_written(places: Sequence[Place], text: str, reader: Language) -> l
         is_name = bool(is_named and closes) and name[:1].isupper() and alphabets(name) <= script
         return name if is_name and script.isdisjoint(alphabets(place.get("name_en", ""))) else ""
 
-    return [Place(**{**place, "name_en": name}) if (name := own(place)) else place
-            for place in places]  # fmt: skip
+    def called(place: Place) -> Place:
+        name, before = own(place), _bold_before(place["name"], text)
+        is_read = bool(before) and alphabets(before) <= letters | alphabets(place["name"])
+        if is_chinese(reader):
+            is_other = is_read and has_han(before) and not has_han(place["name"])
+            shown = f"{before} ({place['name']})"
+            return Place(**{**place, "name_hant": shown}) if is_other else place
+        known = alphabets(place.get("name_en", ""))
+        is_new = is_read and letters.isdisjoint(known) and not letters.isdisjoint(alphabets(before))
+        name = name or (before if is_new else "")
+        return Place(**{**place, "name_en": name}) if name else place
+
+    return [*map(called, places)]
+
+
+def _bold_before(name: str, text: str) -> str:
+    """Return what a text has in bold before a name in brackets; empty where that is no name.
+
+    The brackets are bold, too, or behind it.
+    """
+    for opens, closes in ("()", "（）"):
+        before, is_there, _ = text.partition(f"{opens}{name}{closes}")
+        line = before.rpartition("\n")[2].rstrip()
+        bold = line.removesuffix("**").rpartition("**")
+        is_bold = bool(is_there and bold[1]) and line.count("**") % 2 == (not line.endswith("**"))
+        word = bold[2].replace("：", ":").rpartition(":")[2].strip()
+        is_name = 0 < len(word) <= _LONGEST_NAME and (word[0].isupper() or has_han(word[0]))
+        if is_bold and is_name and fold(word) != fold(name):
+            return word
+    return ""
 
 
 def words_before(known: Sequence[Place], reader: Language) -> dict[str, str]:

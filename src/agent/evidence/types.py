@@ -164,7 +164,8 @@ class Place(TypedDict):
     name_pinyin: NotRequired[str]
     """How a Chinese name sounds, where the turn is in English and there is no English name."""
     name_hant: NotRequired[str]
-    """Its Chinese name in traditional characters, in an answer that has these."""
+    """Its name for a reader of Chinese, where that is another: in traditional characters, or as
+    the answer calls it, with the local one behind."""
     category_en: NotRequired[str]
     open_time_en: NotRequired[str]
     hours: NotRequired[str]

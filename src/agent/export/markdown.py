@@ -32,7 +32,7 @@ from agent.export.finished import (
     without_title,
 )
 from agent.export.outing import STOPS, PhoneCode, mark_stops, qr_svg
-from agent.export.place_cards import CARD, Card, PlaceCards
+from agent.export.place_cards import BEHIND, CARD, Card, PlaceCards
 from agent.texts import Language, say
 
 LINK_REL = "noopener nofollow ugc"
@@ -64,6 +64,13 @@ def told_in_bullets(answer: FinishedAnswer) -> list[Place]:
         Place(**{**place, "told": cards.told[place["id"]]}) if place["id"] in cards.told else place
         for place in answer.places
     ]
+
+
+def as_told(answer: FinishedAnswer) -> list[str]:
+    """Return the ids of the places that have cards in an answer, as it tells them; `TABLE` too."""
+    cards = PlaceCards(answer)
+    cards.mark(answer_parser().parse(answer_text(answer)))
+    return cards.order
 
 
 def file_text(answer: FinishedAnswer) -> str:
@@ -390,13 +397,24 @@ def _with_card_lines(text: str, cards: PlaceCards) -> str:
     for at in range(len(marked)):
         if marked[at].type != CARD:
             continue
+        card = marked[at].meta[CARD]
+        if BEHIND in marked[at].meta:
+            opened, inline = marked[at].meta[BEHIND]
+            begin, end = opened.map or (0, 0)
+            line = source[begin]
+            margin = line[: line.find(written[id(inline)])] if opened.level else ""
+            inset = "".join(">" if sign == ">" else " " for sign in margin)
+            last = next(n for n in range(end - 1, begin - 1, -1) if lines[n] is not None)
+            gap = "\n" if opened.level or f"\n\n{inset}- " in (lines[last] or "") else "\n\n"
+            lines[last] = f"{lines[last]}{gap}{inset}- {_card_line(card)}"
+            continue
         begin, end = marked[at + 1].map or (0, 0)
         inline, line = marked[at + 2], source[begin]
         width = max(line.find(written[id(inline)]), 2)
         marker = len(line[:width].rstrip().rpartition(" ")[0])
         head = f"{line[:marker]}{' ' if marker else ''}-".ljust(width)
         rest = inline_markdown(inline.children or []).strip().split("\n")
-        told = [_card_line(marked[at].meta[CARD]), *filter(None, rest)]
+        told = [_card_line(card), *filter(None, rest)]
         inset = "".join(">" if sign == ">" else " " for sign in head)
         first = f"{head}{told[0]}{'  ' if len(told) > 1 else ''}"
         # The other lines keep their numbers.

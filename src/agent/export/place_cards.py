@@ -4,7 +4,7 @@ The page is told what a bullet's card says of it, and finds names alike (`map/bu
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeVar
@@ -15,8 +15,8 @@ from agent.core.patterns import PIECE
 from agent.core.strings import letters_of, split_at
 from agent.evidence.demand_words import signed_verdicts, verdicts_told
 from agent.evidence.grounding import CONTRASTS
-from agent.evidence.mentions import without_branch
-from agent.evidence.names import map_name
+from agent.evidence.mentions import mentioned, without_branch
+from agent.evidence.names import local_name, map_name
 from agent.evidence.records import (
     cost_text,
     hours_text,
@@ -26,7 +26,7 @@ from agent.evidence.records import (
 )
 from agent.evidence.types import Place
 from agent.export.finished import FinishedAnswer, metres, numbered_sources, rating
-from agent.texts import Language, in_script, is_chinese
+from agent.texts import Language, in_script
 
 T = TypeVar("T")
 _CITED, _SIGN = "\x01", "\x02"
@@ -269,7 +269,7 @@ def card_of(
         number=place.get("number") or 0,
         cited=cited,
         name=name,
-        local=place["name"] if name != place["name"] and not is_chinese(language) else "",
+        local=local_name(place, language),
         url=place["url"],
         facts=tuple(filter(None, [*known, phone])),
         demands=tuple(signed_verdicts(told)),
@@ -282,6 +282,10 @@ def card_of(
 
 CARD = "place_card"
 """The kind of a token, and of a node, whose `meta` has a card by this name."""
+BEHIND = "behind"
+"""By which it also has the tokens of the paragraph that it stands behind, if it does."""
+TABLE = "|"
+_MOST_BEHIND = 2
 
 
 class PlaceCards:
@@ -289,8 +293,13 @@ class PlaceCards:
 
     def __init__(self, answer: FinishedAnswer) -> None:
         self.shown: set[str] = set()
+        self.order: list[str] = []
+        """Their ids as the text tells them, with `TABLE` where one stands."""
         self.told: dict[str, list[list[int | str]]] = {}
-        """Of each card what it says of its bullet's words: where that begins in them, and it."""
+        """Of each card what it says of its bullet's words: where that begins in them, and it.
+
+        Of one behind a paragraph that is nothing.
+        """
         self._language, self._photo_hosts = answer.language, answer.photo_hosts
         left = answer.outing["left_out"] if answer.outing else []
         self._left_out = {each["place"]: each["text"] for each in left}
@@ -305,24 +314,88 @@ class PlaceCards:
         return self.in_order(marked, marked, lambda first, last: slice(first, last + 1))
 
     def mark(self, tokens: list[Token]) -> list[Token]:
-        """Return an answer's tokens with a token `CARD` first in each bullet that is a place."""
+        """Return an answer's tokens with a token `CARD` first in each bullet that is a place.
+
+        A paragraph or bullet that is the first to cite and name others has their cards behind it.
+        """
         out: list[Token] = []
         steps = set[int]() if self._is_planned else self._steps(tokens)
+        fronts = dict[int, tuple[int, Place]]()
+        for index, token in enumerate(tokens):
+            if token.type == "list_item_open" and index not in steps:
+                inline = _inline_of(tokens, index)
+                if inline and (told := self._place_of(inline.children or [])):
+                    fronts[index] = told
+                    self.shown.add(told[1]["id"])
+        behind = {} if self._is_planned else self._told_behind(tokens, {*fronts}, steps)
         for index, token in enumerate(tokens):
             out.append(token)
-            if token.type != "list_item_open" or index in steps:
-                continue
-            inline = _inline_of(tokens, index)
-            if inline and (told := self._place_of(inline.children or [])):
-                cited, place = told
+            if token.type == "table_open":
+                self.order.append(TABLE)
+            if index in fronts:
+                cited, place = fronts[index]
+                inline = _inline_of(tokens, index)
+                assert inline is not None
                 token.attrJoin("class", "card")
-                self.shown.add(place["id"])
+                self.order.append(place["id"])
                 inline.children = said = self._remark(inline.children or [], place, cited)
-                card = card_of(place, self._language, cited, self._photo_hosts)
+                card = self._card(place, cited)
                 if _says_address(said, card):
                     card = replace(card, address="")
                 out.append(Token(CARD, "", 0, meta={CARD: card}))
+            if index in behind:
+                for _, place in behind[index]:
+                    self.shown.add(place["id"])
+                    self.order.append(place["id"])
+                    self.told[place["id"]] = []
+                cards = [self._card(place, cited) for cited, place in behind[index]]
+                out += _list_of(cards, tokens[index - 2], tokens[index - 1])
         return out
+
+    def _card(self, place: Place, cited: int) -> Card:
+        return card_of(place, self._language, cited, self._photo_hosts)
+
+    def _told_behind(
+        self, tokens: Sequence[Token], fronts: Collection[int], steps: Collection[int]
+    ) -> dict[int, list[tuple[int, Place]]]:
+        """Return the places whose cards stand behind a paragraph, by where that closes.
+
+        It is the first to cite their records, and names them, or nothing else in bold. Of many
+        none is on a card: that is a summary. What others are far from is where one looked.
+        """
+        cited_at, ordered, found = set[int](), list[bool](), dict[int, list[tuple[int, Place]]]()
+        origins = {place["distance_from"] for _, place in self._places} - {None}
+        for index, token in enumerate(tokens):
+            if token.type.endswith("_list_open"):
+                ordered.append(token.type == "ordered_list_open")
+            elif token.type.endswith("_list_close"):
+                ordered.pop()
+            if token.type != "inline":
+                continue
+            cites = _cites(token.children or [])
+            new = [n for n in dict.fromkeys(cites) if n not in cited_at]
+            cited_at.update(new)
+            item = index - 2
+            is_item = index > 1 and tokens[item].type == "list_item_open"
+            is_step = is_item and (item in steps or (ordered[-1] and item not in fronts))
+            is_text = tokens[index - 1].type == "paragraph_open"
+            if not new or is_step or not is_text or _EQUALS in token.content:
+                continue
+            if not is_item and tokens[index - 1].level:
+                continue
+            named = mentioned([place for _, place in self._places], token.content)
+            is_one = (
+                bool(_head_of(token.children or []))
+                and len(self._records & {*map(str, cites)}) == 1
+            )
+            told = [(n, place) for n in new for cited, place in self._places
+                    if n == cited and place["id"] not in self.shown
+                    and place["id"] not in self._left_out
+                    and (place["id"] in named or (is_one and not named))
+                    and origins.isdisjoint((place["name"], place.get("name_en")))]  # fmt: skip
+            if 0 < len(told) <= _MOST_BEHIND:
+                found[index + 1] = told
+        return found
 
     def _steps(self, tokens: Sequence[Token]) -> set[int]:
         """Return where the items of lists begin whose numbers contradict those of pins.
@@ -383,6 +456,12 @@ class PlaceCards:
             is_alone = len(named) == 1 and not text[end : end + 1].isalnum()
             if not is_line and (str(cited) in cites or is_alone):
                 return cited, place
+        # A lead in its reader's words is the place of the one record that its bullet cites.
+        own = [told for told in self._places if str(told[0]) in cites]
+        is_lead = children[:1] != [] and bool(head) and text.lstrip().startswith(head)
+        if is_lead and len(own) == 1 and own[0][1]["id"] not in {*self.shown, *self._left_out}:
+            others = mentioned([place for _, place in self._places], text)
+            return own[0] if others.keys() <= {own[0][1]["id"]} else None
         return None
 
     def _remark(self, children: Sequence[Token], place: Place, cited: int) -> list[Token]:
@@ -423,6 +502,28 @@ class PlaceCards:
         cites = {child.content for child in kept if child.content.isdigit()}
         words = "".join(child.content for child in kept if child.content not in cites)
         return kept if _says(words) or cites - {str(cited)} else []
+
+
+def _cites(children: Sequence[Token]) -> list[int]:
+    """Return the numbers of the sources that a text cites, in its order."""
+    return [int(child.content) for before, child in pairwise(children)
+            if before.type == "link_open" and child.content.isdecimal()]  # fmt: skip
+
+
+def _list_of(cards: Iterable[Card], opened: Token, inline: Token) -> list[Token]:
+    """Return the tokens of a list of cards behind a paragraph."""
+    tokens = [Token("bullet_list_open", "ul", 1, block=True)]
+    for card in cards:
+        item = Token("list_item_open", "li", 1, block=True, attrs={"class": "card"})
+        tokens += [
+            item,
+            Token(CARD, "", 0, meta={CARD: card, BEHIND: (opened, inline)}),
+            Token("paragraph_open", "p", 1, block=True, hidden=True),
+            Token("inline", "", 0, children=[]),
+            Token("paragraph_close", "p", -1, block=True, hidden=True),
+            Token("list_item_close", "li", -1, block=True),
+        ]
+    return [*tokens, Token("bullet_list_close", "ul", -1, block=True)]
 
 
 def _inline_of(tokens: Sequence[Token], item: int) -> Token | None:

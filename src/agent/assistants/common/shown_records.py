@@ -28,7 +28,13 @@ from agent.evidence.mentions import (
     source_ids,
     stop_numbers,
 )
-from agent.evidence.names import district_in_english, english_names, own_distance, with_pinyin
+from agent.evidence.names import (
+    district_in_english,
+    english_names,
+    map_name,
+    own_distance,
+    with_pinyin,
+)
 from agent.evidence.records import (
     forecast_told,
     hours_text,
@@ -50,6 +56,9 @@ from agent.evidence.types import (
     Weather,
 )
 from agent.evidence.zones import CHINA, day_there, zone_named
+from agent.export.finished import FinishedAnswer
+from agent.export.markdown import as_told
+from agent.export.place_cards import TABLE
 from agent.search.hits import summary_label
 from agent.state import Turn, reader_language
 from agent.texts import (
@@ -100,8 +109,13 @@ async def places_as_shown(
     ways = [route for route in routes if route["source"] in cited]
     marked = _with_mentions(places, used, text, first, on_way=chosen_places(places, ways))
     marked = called_as_written(marked, text, language)
-    listed = [] if first else listed_first(places, text)
-    in_order = with_pin_numbers(marked, written, listed)
+    in_order = with_pin_numbers(marked, written)
+    if not first:
+        listed = listed_first(places, text)
+        carded = await asyncio.to_thread(_as_told, in_order, used, text, language)
+        # A table's rows stand where it stands, and what has no card behind what has one.
+        ids = [id for each in carded for id in (listed if each == TABLE else [each])]
+        in_order = with_pin_numbers(marked, written, [*dict.fromkeys([*ids, *listed])])
     if not in_order or language == "zh":
         return in_order
     if language == "zh-Hant":
@@ -112,6 +126,12 @@ async def places_as_shown(
     if language not in OF_ANSWERS:
         return sounded
     return [Place(**{**p, "hours": h}) if (h := hours_text(p, language)) else p for p in sounded]
+
+
+def _as_told(places: list[Place], used: list[Source], text: str, language: Language) -> list[str]:
+    """Return the ids of the places that a text has cards of, in its order."""
+    return as_told(FinishedAnswer(question="", answer=text, language=language, generated_at="",
+                                  sources=used, places=places))  # fmt: skip
 
 
 def _as_quoted(quotes: Sequence[str], language: Language) -> list[str]:
@@ -126,7 +146,7 @@ def _as_quoted(quotes: Sequence[str], language: Language) -> list[str]:
 
 def _traditional_name(place: Place) -> dict[str, str]:
     """Return a record's name and hours in traditional characters, beside its own."""
-    name, hours = in_script(place["name"], "zh-Hant"), hours_text(place, "zh-Hant")
+    name, hours = map_name(place, "zh-Hant"), hours_text(place, "zh-Hant")
     return {"name_hant": name, **({"hours": hours} if hours else {})}
 
 

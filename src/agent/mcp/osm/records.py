@@ -94,8 +94,9 @@ def name_of(row: Mapping[str, Any], language: Language) -> str:
     if local and chinese and fold(chinese) in fold(local):
         return in_simplified(local) if language == "zh" else local
     own = chinese or (None if has_han(local or "") else text_or_none(_names(row).get("en")))
-    if own and own != local:
-        return f"{own} ({local})" if local else own
+    if own and fold(own) != fold(local or ""):
+        # "Oodi 图书馆 (Oodi)" says a name twice.
+        return f"{own} ({local})" if local and fold(local) not in fold(own) else own
     return local or _by_kind(row, language)
 
 

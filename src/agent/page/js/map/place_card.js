@@ -56,7 +56,8 @@ export function placeCard(
  * @param {Place} place @param {Spoken} spoken
  */
 function names(place, spoken) {
-  const name = readableName(place, spoken), isOther = name !== place.name && !isChinese(spoken);
+  const name = readableName(place, spoken);
+  const isOther = !name.toLowerCase().includes(place.name.toLowerCase()) && !isChinese(spoken);
   const lang = isOther && !place.name_en ? "zh-Latn" : undefined;
   return [el("span", { class: "place-name", ...(lang && { lang }) }, name),
     isOther && el("span", { class: "place-local small muted" }, place.name)];

@@ -94,7 +94,7 @@ export class PlacesView {
         onSource: (event, source) => this.#showSource(event, source),
       }));
       if (bullet) inText.push(bullet);
-      else listed.push(place);
+      else if (!place.told || !this.#putBehind(place.id, cited)) listed.push(place);
     }
     if (outing) inPinOrder(inText);
     // Those the answer does not name are folded away, unless they are few.
@@ -137,6 +137,21 @@ export class PlacesView {
     }
     if (!outing) dropSteps(found);
     return found;
+  }
+
+  /**
+   * Puts a place's card behind the paragraph that is the first to cite it, and tells whether there is one.
+   * @param {string} id @param {number|undefined} cited
+   */
+  #putBehind(id, cited) {
+    const block = this.#body.querySelector(`a.cite[data-source-number="${cited}"]`)?.closest("p, li");
+    const card = this.#cards.get(id)?.node;
+    if (!block || !card) return false;
+    const isItem = block.matches("li"), next = isItem ? block.lastElementChild : block.nextElementSibling;
+    const list = next?.matches(".place-list") ? next : el("ol", { class: "place-list" });
+    if (list !== next) block[isItem ? "append" : "after"](list);
+    list.append(card);
+    return true;
   }
 
   /** @param {string} id */
