@@ -70,7 +70,8 @@ async def test_what_was_consulted_counts_what_a_revision_has_looked_up(lab: Plan
     state = await lab.ask()
     section = str(answer_of(state).text).split("**查阅范围**")[1].split("**来源**")[0]
     rows = [line.split("|") for line in section.splitlines() if line.startswith("| ")][1:]
-    assert sum(int(row[4]) for row in rows) == len(told(state)["sources"])
+    cited = {source.get("document") or source["url"] for source in told(state)["sources"]}
+    assert sum(int(row[4]) for row in rows) == len(cited)
     assert [row[1].strip() for row in rows].count("网页搜索（Tavily）") == 1
 
 

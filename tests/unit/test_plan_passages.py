@@ -10,10 +10,12 @@ from agent.assistants.plan_execute.search_info import (
     best_of_each_target,
     sources_of_passages,
 )
+from agent.assistants.plan_execute.write_dossier import consulted_rows
 from agent.evidence.citations import Citer
 from agent.knowledge.terms import bears_on
 from agent.knowledge.types import Chunk, KnowledgeHit, KnownDocument
 from agent.texts import say
+from tests.support.page_sources import source
 
 
 def hit(name: str, number: int = 0, page: int | None = None, **more: Any) -> KnowledgeHit:
@@ -127,3 +129,17 @@ def test_a_word_counts_in_its_other_forms_and_within_a_glued_name() -> None:
     assert bears_on("airflow", "Deploy apacheairflow here.")
     assert not bears_on("action", "A transaction is rolled back.")
     assert not bears_on("internal audit", "International trade")
+
+
+def test_what_was_consulted_counts_documents_and_not_their_pages() -> None:
+    pages = found(0, hit("a", 0, 1), hit("a", 1, 2), hit("b", 0, 7))
+    own = sources_of_passages(best_of_each_target([pages], 24), "zh")
+    page = source("w0-0")
+    state: Any = {"sources_gathered": [*own, page], "executor_result": [
+        {"documents": [{"id": "w0-0", "kind": "page"}]}
+    ]}  # fmt: skip
+    rows = consulted_rows(state, [*own[:2], page], "zh")
+    assert [row.split("|")[2:5] for row in rows] == [
+        [" 文档 ", " 2 ", " 1 "],
+        [" 网页 ", " 1 ", " 1 "],
+    ]

@@ -48,6 +48,8 @@ class Source(TypedDict):
     """When a page was published, as the search wrote it."""
     where: NotRequired[str]
     """Where a place is, in words: it tells a branch from the others of its name."""
+    document: NotRequired[str]
+    """The document that it is a page or passage of: several sources may be of one."""
     unresolved: NotRequired[bool]
     """Its URL is a redirect link whose target is not known."""
 

@@ -387,6 +387,7 @@ def passage_source(name: str, hit: KnowledgeHit, language: Language) -> Source:
         url=url,
         provider=say("plan_execute.sources.documents", language),
         quotes=[f"{under}: {text}" if under else text],
+        document=document["id"],
     )
 
 

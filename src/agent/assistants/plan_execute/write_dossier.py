@@ -162,7 +162,8 @@ def _consulted_documents(state: PlanState, language: Language) -> Iterator[tuple
 
 
 def _key(source: Source) -> str:
-    return source["url"] or source["title"]
+    """Return what the sources of one document share: each of its pages is a source of its own."""
+    return source.get("document") or source["url"] or source["title"]
 
 
 def _notes(state: PlanState, language: Language) -> list[str]:
@@ -359,7 +360,7 @@ class _Dossier:
         papers = self.state.get("downloaded_papers", [])
         return {
             "tasks": len(self.state["tasks"]),
-            "papers": sum(paper["document"] is not None for paper in papers),
+            "papers": len({paper["document"] for paper in papers} - {None}),
             "passages": len(self.passages) + len(self.whole.hits),
             "documents_whole": len(self.whole.read),
         }
