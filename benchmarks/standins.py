@@ -25,9 +25,9 @@ from tests.support.programs import REPOSITORY, Program
 from tests.support.standin import Speed
 from tests.support.standins import AmapService, GeminiService, TavilyService, gemini_error
 
+from agent.sample.corpus import search_pages
 from agent.sample.services.gemini import tokens
 from agent.sample.services.loopback import BODY, Handler
-from agent.sample.services.search import sample_pages
 from benchmarks.hostile import TEXTS, Hostile
 from benchmarks.latencies import Latencies
 from benchmarks.prefixes import Prompts, prompt_of
@@ -208,7 +208,7 @@ async def _serve(options: StandinOptions) -> None:
     amap.app.middlewares.append(hostile.of_map)
     search = TavilyService(
         key=KEY,
-        pages=hostile.hits(sample_pages),
+        pages=hostile.hits(search_pages),
         latency=lambda r, b: options.other * options.scale,
     )
     trap = Trap()

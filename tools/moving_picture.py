@@ -28,12 +28,12 @@ from PIL import Image, ImageChops
 from playwright.sync_api import Page, sync_playwright
 from tests.support.browser import chromium_path
 from tests.support.osm_service import EXTRACT, extract_elements, osm_service
+from tests.support.served import serve_in_thread
 from tools.basemap.basemap import convert
 
 from agent.sample.model import recorded
 from agent.sample.model.reply import SampleModel
 from agent.sample.services.gemini import GeminiService
-from agent.sample.services.loopback import serve_in_thread
 
 QUESTION = "Cafés near Helsinki's central station that are open on Sunday"
 FOLDER = Path(__file__).parents[1] / "docs/images"

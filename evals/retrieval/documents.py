@@ -4,12 +4,12 @@ from importlib import resources
 from pathlib import Path
 
 from agent.sample.records import load_sample
-from agent.sample.services.pages import page_html, paper_names, paper_pdf
+from agent.sample.services.pages import page_html, paper_files
 
 
 def export(folder: Path) -> list[str]:
     """Write them into `folder`; their names in it: documents/…, papers/….pdf, pages/….html."""
-    files = {f"papers/{name}.pdf": paper_pdf(name) for name in paper_names()}
+    files = {f"papers/{name}.pdf": body for name, body in paper_files().items()}
     for page in load_sample().pages:
         files[f"pages/{page.id}.html"] = page_html(page).encode()
     for entry in (resources.files("agent.sample") / "data" / "documents").iterdir():

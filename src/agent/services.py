@@ -51,7 +51,7 @@ def build_services(
     calls, hosts = Calls(reply_cache=reply_cache, shared=shared), Hosts(used.silent_host_seconds)
     endpoint, headers = used.tanlu_otlp_endpoint, used.tanlu_otlp_headers
     tracing = Tracing(endpoint, headers) if endpoint else None
-    models = ModelClient(used, calls)
+    models = ModelClient(used, calls, only_google=sample is not None)
     web = WebSearch(used, models, calls)
     origins = sample.origins if sample else None
     return Services(

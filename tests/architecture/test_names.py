@@ -16,7 +16,6 @@ OF_INTERFACES = frozenset(
         *("clean_arguments", "failure", "location_of"),  # of each map server
         *("lifespan", "serve", "shorten"),  # of each engine
         "run_program",  # of each sandbox
-        "sse",  # of each model's protocol
     }
 )
 """Functions that do one thing in several ways: whoever imports one chooses the way."""

@@ -11,12 +11,12 @@ import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
-from agent.sample.services.loopback import serve_in_thread
 from tests.conformance.paid_calls import PaidModel
 from tests.support.cluster import Instance, aegra_python_fixture, cluster
 from tests.support.command_line import CANARY
 from tests.support.dev_server import dev_server
 from tests.support.postgres import PostgresServer, postgres_fixture
+from tests.support.served import serve_in_thread
 from tests.support.two_owners import ALICE, BOB, KEYS
 
 __all__ = ["aegra_python_fixture", "postgres_fixture"]

@@ -9,7 +9,7 @@ import pytest
 from agent.core.calls import Calls
 from agent.core.strings import valid_json
 from agent.sample.model.request import FunctionCall, ModelReply
-from agent.sample.services.loopback import Service, serve_in_thread
+from agent.sample.services.loopback import Service
 from agent.search.http import SearchHttp
 from tests.support.gemini_client import LITE, Plan
 from tests.support.library_bench import SourceBench, running_source_fixture, source_fixture
@@ -17,6 +17,7 @@ from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.scripted import ASK, KEY, Scripted, client_for, maps_geo, meter
 from tests.support.search_bench import Bench, bench_fixture, running_fixture
 from tests.support.search_scripts import meter as search_meter
+from tests.support.served import serve_in_thread
 from tests.support.standin import BROKEN, Speed
 from tests.support.standins import GeminiService, OpenAIService, TavilyService
 

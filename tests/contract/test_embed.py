@@ -16,7 +16,6 @@ from agent.core.errors import (
     RateLimited,
 )
 from agent.knowledge.embeddings import build_embedder, parse_choice
-from agent.sample.services.loopback import serve_in_thread
 from agent.settings import Settings
 from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.ranking_bench import (
@@ -28,6 +27,7 @@ from tests.support.ranking_bench import (
     meter,
 )
 from tests.support.scripted import Scripted
+from tests.support.served import serve_in_thread
 from tests.support.standins import GeminiService, RankingService, gemini_error
 
 __all__ = ["embedding_fixture", "embedding_server_fixture"]

@@ -11,13 +11,13 @@ import pytest
 
 from agent import __version__
 from agent.core.errors import ProviderError, ProviderRefused, ProviderUnavailable, RateLimited
-from agent.sample.services.loopback import serve_in_thread
 from agent.sample.services.search import KEY as WEB_KEY
 from agent.search.http import SearchHttp
 from agent.search.rules import SearchRules
 from tests.support.library_bench import KEY, QUERY, SourceBench, build, failed
 from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.search_scripts import meter
+from tests.support.served import serve_in_thread
 from tests.support.standins import BochaService, TavilyService
 
 COMPANY = "Voltaic Cells"

@@ -12,9 +12,10 @@ from agent.core.calls import Calls
 from agent.core.errors import ProviderError, ProviderUnavailable
 from agent.models.client import ModelClient
 from agent.models.errors import PromptTooLong
-from agent.sample.services.loopback import Service, serve_in_thread
+from agent.sample.services.loopback import Service
 from agent.settings import Settings
 from tests.support.scripted import ASK, KEY, meter
+from tests.support.served import serve_in_thread
 from tests.support.standin import Standin
 
 CHAT = "openai:sample-chat"

@@ -19,8 +19,8 @@ def test_a_client_serves_several_event_loops_in_turn(gemini: GeminiService) -> N
     async def once() -> None:
         assert (await client.ask(LITE, ASK, meter=meter())).text
 
-    from agent.sample.services.loopback import serve_in_thread
     from agent.settings import Settings
+    from tests.support.served import serve_in_thread
 
     with serve_in_thread(gemini.app) as running:
         client = ModelClient(

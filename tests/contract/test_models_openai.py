@@ -23,11 +23,11 @@ from agent.core.errors import (
 from agent.models.client import ModelClient
 from agent.models.probe import probe
 from agent.sample.model.request import FunctionCall, ModelReply
-from agent.sample.services.loopback import serve_in_thread
 from agent.settings import Settings
 from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.rows import by_examples
 from tests.support.scripted import ASK, KEY, Scripted, client_for, maps_geo, meter
+from tests.support.served import serve_in_thread
 from tests.support.standin import Speed
 from tests.support.standins import OpenAIService, Rules
 

@@ -8,7 +8,6 @@ import pytest
 
 from agent.core.calls import Calls
 from agent.knowledge.rerank import RerankClient
-from agent.sample.services.loopback import serve_in_thread
 from agent.settings import Settings
 from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.ranking_bench import (
@@ -18,6 +17,7 @@ from tests.support.ranking_bench import (
     reranking_fixture,
     reranking_server_fixture,
 )
+from tests.support.served import serve_in_thread
 from tests.support.standins import RankingService
 
 __all__ = ["reranking_fixture", "reranking_server_fixture"]

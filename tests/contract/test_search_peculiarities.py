@@ -16,7 +16,6 @@ from agent.core.errors import (
     RateLimited,
 )
 from agent.core.hosts import Hosts
-from agent.sample.services.loopback import serve_in_thread
 from agent.sample.services.search import KEY
 from agent.search.google import REDIRECTS, resolve_links
 from agent.search.hits import SearchProvider
@@ -24,6 +23,7 @@ from agent.search.http import SearchHttp
 from agent.search.web import configured_services
 from agent.settings import Settings
 from tests.support.search_scripts import meter
+from tests.support.served import serve_in_thread
 from tests.support.standins import (
     BochaService,
     RedirectService,

@@ -12,9 +12,9 @@ from mcp import ClientSession, McpError
 from mcp.types import CancelledNotification, CancelledNotificationParams, ClientNotification
 
 from agent.sample.model.reply import SampleModel
-from agent.sample.services.loopback import serve_in_thread
 from tests.support.dev_server import DevServer, dev_server
 from tests.support.mcp_client import connected, structured
+from tests.support.served import serve_in_thread
 from tests.support.standins import GeminiService
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]

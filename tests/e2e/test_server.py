@@ -18,10 +18,10 @@ from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import ConflictError, NotFoundError, UnprocessableEntityError
 
 from agent.sample.model.reply import SampleModel
-from agent.sample.services.loopback import serve_in_thread
 from tests.support.dev_server import DevServer, dev_server
 from tests.support.lab import tasks
 from tests.support.map_fixtures import is_running
+from tests.support.served import serve_in_thread
 from tests.support.server_fixtures import client_fixture, server_fixture
 from tests.support.standin import Recorded
 from tests.support.standins import GeminiService

@@ -20,7 +20,7 @@ from agent.mcp.amap.install import find_node
 from agent.runs.reply_cache import ReplyCache
 from agent.runs.threads import open_saver
 from agent.sample.model.reply import SampleModel
-from agent.sample.services.loopback import Service, serve_in_thread
+from agent.sample.services.loopback import Service
 from agent.services import build_services
 from agent.settings import Settings, read_settings
 from tests.support import programs
@@ -29,6 +29,7 @@ from tests.support.faults import at, impatient
 from tests.support.lab import EN, ZH
 from tests.support.map_fixtures import script_fixture
 from tests.support.run_fixtures import whole_folder
+from tests.support.served import serve_in_thread
 from tests.support.standins import (
     AmapService,
     BochaService,

@@ -4,7 +4,6 @@ import pytest
 
 from agent.core.calls import Calls
 from agent.core.errors import ConfigurationError, ProviderRefused, ProviderUnavailable
-from agent.sample.services.loopback import serve_in_thread
 from agent.sample.services.search import KEY
 from agent.search.http import SearchHttp
 from agent.search.web import WebSearch
@@ -12,6 +11,7 @@ from agent.settings import Settings
 from tests.support.long_lab import Web
 from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.search_scripts import ScriptedModels, meter
+from tests.support.served import serve_in_thread
 from tests.support.standins import TavilyService
 
 

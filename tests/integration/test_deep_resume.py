@@ -20,7 +20,7 @@ from agent.runs.threads import open_saver
 from agent.runs.workspace_store import WorkspaceStore
 from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import lines
-from agent.sample.services.loopback import Service, serve_in_thread
+from agent.sample.services.loopback import Service
 from agent.sample.services.search import KEY
 from agent.services import build_services
 from agent.settings import Settings
@@ -30,6 +30,7 @@ from tests.support.lab import answer_of, told
 from tests.support.long_lab import MODEL_KEY, Web
 from tests.support.map_fixtures import until
 from tests.support.rows import by_examples
+from tests.support.served import serve_in_thread
 from tests.support.standin import Fault
 from tests.support.standins import GeminiService, TavilyService
 

@@ -24,7 +24,6 @@ from agent.mcp.records import MapOptions, MapResult
 from agent.reading.reader import Article
 from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from agent.sample.model.text import block
-from agent.sample.services.loopback import serve_in_thread
 from agent.sample.services.search import KEY
 from tests.support.deep_lab import (
     ZH,
@@ -42,6 +41,7 @@ from tests.support.deep_lab import (
 )
 from tests.support.lab import answer_of, laboratory, told
 from tests.support.long_lab import Web, says_json
+from tests.support.served import serve_in_thread
 from tests.support.standins import SerperService
 
 PLACE = "杭州西湖附近有什么好玩的"

@@ -1,14 +1,23 @@
 """The same faults where no model and no search is Google's."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import pytest_asyncio
+from langgraph.checkpoint.memory import InMemorySaver
+from pydantic import SecretStr
 
 from agent.configuration import MODEL_FIELDS
+from agent.graph import build_graph
+from agent.models.client import ModelClient
+from agent.sample.model.reply import SampleModel
+from agent.search.web import WebSearch
 from tests.support.faults import at, ended, impatient_laboratory, leaving_no_process, well_again
 from tests.support.lab import ZH, Lab
+from tests.support.served import serve_in_thread
+from tests.support.standins import OpenAIService
 
 pytestmark = [pytest.mark.node, pytest.mark.asyncio(loop_scope="module")]
 STAGES = ("generate_query", "amap_research", "reflection", "answer")
@@ -28,9 +37,25 @@ LASTING = {"401", "402"}
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def lab(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
-    with leaving_no_process():
+    """The sample with a model of another provider beside it."""
+    other = OpenAIService(SampleModel(), models=None)
+    with leaving_no_process(), serve_in_thread(other.app) as running:
         async with impatient_laboratory(tanlu_data_dir=tmp_path_factory.mktemp("data")) as built:
-            yield built
+            services, sample = built.services, built.services.sample
+            assert sample
+            settings = services.settings.model_copy(
+                update={"openai_base_url": f"{running.url}/v1", "openai_api_key": SecretStr("key")}
+            )
+            models = ModelClient(settings, services.calls)
+            mixed = replace(
+                services,
+                settings=settings,
+                models=models,
+                web=WebSearch(settings, models, services.calls),
+                sample=replace(sample, services={**sample.services, "openai": other}),
+            )
+            yield Lab(mixed, build_graph(lambda: mixed).compile(checkpointer=InMemorySaver()))
+            await models.aclose()
 
 
 # A key that is refused at once ends the run: the test of Google's models has that.

@@ -14,9 +14,9 @@ from agent.knowledge.base import own_meter
 from agent.knowledge.mineru import MinerU, place_on_pages
 from agent.knowledge.split import Stretch
 from agent.knowledge.types import Scope
-from agent.sample.services.loopback import serve_in_thread
 from tests.support import mixed_files
 from tests.support.knowledge_bench import Bench
+from tests.support.served import serve_in_thread
 from tests.support.standins import MineruService
 
 KEY = "canary-mineru-key"

@@ -16,10 +16,11 @@ from agent.prompts import render
 from agent.sample.model.reply import SampleModel
 from agent.sample.model.request import ModelReply
 from agent.sample.model.text import task_of
-from agent.sample.services.loopback import Service, serve_in_thread
+from agent.sample.services.loopback import Service
 from tests.support.faults import MoodyModel, impatient_laboratory, well_again
 from tests.support.lab import ZH, Lab, answer_of, told
 from tests.support.obedient import Obedient, hits, pois
+from tests.support.served import serve_in_thread
 from tests.support.standin import Standin
 
 pytestmark = [pytest.mark.node, pytest.mark.asyncio(loop_scope="module")]

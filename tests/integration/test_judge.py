@@ -17,12 +17,12 @@ from agent.evaluation.judge import Docket, FileJudge, JudgeSession
 from agent.evaluation.verdicts import JudgeVerdict, VerdictFile, read_verdicts
 from agent.sample.model.request import ModelReply as Reply
 from agent.sample.model.request import ModelTurn
-from agent.sample.services.loopback import serve_in_thread
 from agent.texts import say
 from tests.support.batch_lab import Here, here_fixture, rows_in
 from tests.support.benchmark_files import FILES, ITEMS
 from tests.support.command_line import CANARY, Cli, cli_fixture, keyed, until
 from tests.support.scripted import KEY, Scripted, client_for
+from tests.support.served import serve_in_thread
 from tests.support.standins import GeminiService, gemini_error
 from tests.unit.batch_samples import json_lines, row
 

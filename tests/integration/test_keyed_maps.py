@@ -28,7 +28,6 @@ from agent.mcp.servers import (
 )
 from agent.mcp.tencent import TencentService
 from agent.sample.services.amap import AmapService
-from agent.sample.services.loopback import serve_in_thread
 from agent.settings import Settings
 from agent.texts import say
 from tests.integration.test_question_kept import Spoken, plan
@@ -36,6 +35,7 @@ from tests.support.keyed_maps import KEY, Asked, mapbox_address, tencent, tencen
 from tests.support.lab import Lab, answer_of, laboratory
 from tests.support.map_fixtures import meter, script_fixture
 from tests.support.osm_service import osm_service, osm_settings
+from tests.support.served import serve_in_thread
 
 __all__ = ["script_fixture"]
 

@@ -16,10 +16,10 @@ from agent.knowledge.file_events import ReadEvent
 from agent.knowledge.readers import FileReaders
 from agent.knowledge.types import KnownDocument, Scope
 from agent.reading.parts import CannotRead
-from agent.sample.services.loopback import serve_in_thread
 from agent.settings import Settings
 from tests.support import mixed_files
 from tests.support.knowledge_bench import Bench, bench_fixture
+from tests.support.served import serve_in_thread
 from tests.support.standins import RankingService
 
 __all__ = ["bench_fixture"]

@@ -14,7 +14,6 @@ from agent.core.calls import Calls
 from agent.evidence.types import MapTask
 from agent.mcp.map import build_map_client
 from agent.mcp.session import SupervisedSession
-from agent.sample.services.loopback import serve_in_thread
 from agent.settings import Settings
 from tests.support.map_fixtures import (
     MapLab,
@@ -26,6 +25,7 @@ from tests.support.map_fixtures import (
     scripted_session,
     until,
 )
+from tests.support.served import serve_in_thread
 from tests.support.standins import AmapService
 
 pytestmark = pytest.mark.node

@@ -18,10 +18,10 @@ from agent.runs.engine import MARK, OWNER
 from agent.runs.run_log import RunLog
 from agent.runs.sql import Place
 from agent.runs.threads import open_saver
-from agent.sample.services.loopback import serve_in_thread
 from tests.integration.test_memory_threads import counting_graph
 from tests.support.postgres import database_fixture, postgres_fixture, where_fixture
 from tests.support.run_fixtures import a_run
+from tests.support.served import serve_in_thread
 
 __all__ = ["database_fixture", "postgres_fixture", "where_fixture"]
 

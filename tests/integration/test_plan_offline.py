@@ -6,7 +6,7 @@ from agent.assistants.plan_execute.graph import build_graph
 from agent.assistants.plan_execute.state import PlanConfiguration
 from agent.runs.reply_cache import ReplyCache
 from agent.sample.services.filings import sample_companies
-from agent.sample.services.pages import paper_names, paper_pdf
+from agent.sample.services.pages import paper_files
 from agent.sample.services.scholar import sample_articles, sample_papers
 from agent.services import build_services
 from agent.settings import read_settings
@@ -14,7 +14,7 @@ from tests.support.lab import told
 
 
 async def test_a_dossier_blocks_no_event_loop_neither_ours_nor_the_samples() -> None:
-    for cached in (sample_articles, sample_papers, sample_companies, paper_names, paper_pdf):
+    for cached in (sample_articles, sample_papers, sample_companies, paper_files):
         cached.cache_clear()
     settings = read_settings(tanlu_mode="offline")
     services = build_services(settings, reply_cache=ReplyCache(settings.tanlu_data_dir))

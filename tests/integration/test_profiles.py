@@ -13,10 +13,11 @@ import pytest
 from agent.core.errors import ProviderError
 from agent.mcp.amap.install import find_node, installed_server
 from agent.sample.model.reply import SampleModel
-from agent.sample.services.loopback import Service, serve_in_thread
+from agent.sample.services.loopback import Service
 from tests.support import programs
 from tests.support.dev_server import clean_environment
 from tests.support.lab import EN, ZH, Lab, answer_of, laboratory, tasks, told
+from tests.support.served import serve_in_thread
 from tests.support.standin_process import MODEL, REPOSITORY, Standins, standin_process
 from tests.support.standins import BochaService, GeminiService, Rules, TavilyService, gemini_error
 
@@ -251,7 +252,10 @@ async def test_offline_whatever_model_is_configured_is_the_samples(
     where: dict[str, Any] = {"openai_api_key": KEY, "openai_base_url": "https://models.invalid/v1"}
     async with laboratory(tanlu_mode="offline", **where) as lab:
         state = await lab.ask(EN, context={"geo_routing": "never"})
-        assert KEY not in str(lab.standin("openai").requests)
+        assert tasks(lab.gemini.requests)
+        assert lab.services.sample
+        asked = [lab.standin(name).requests for name in lab.services.sample.services]
+        assert KEY not in str(asked)
     assert told(state)["gaps"] == []
     assert not told(state)["degraded"]
 

@@ -22,11 +22,11 @@ from agent.graph import build_graph
 from agent.sample.model.reply import SampleModel
 from agent.sample.model.request import GroundedSentence, GroundingPage, Model, ModelReply, ModelTurn
 from agent.sample.model.text import task_of
-from agent.sample.services.loopback import serve_in_thread
 from agent.search.google import resolve_links
 from agent.server.mcp_tools import tool_result
 from tests.support.faults import impatient_laboratory
 from tests.support.lab import Lab, told
+from tests.support.served import serve_in_thread
 from tests.support.standins import RedirectService
 
 pytestmark = [pytest.mark.node, pytest.mark.asyncio(loop_scope="module")]

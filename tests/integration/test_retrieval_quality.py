@@ -13,7 +13,7 @@ from evals.retrieval.documents import export
 from evals.retrieval.questions import CROSS, Label, Question, load
 
 from agent.knowledge.types import Chunk, KnowledgeHit, KnownDocument
-from agent.sample.services.loopback import serve_in_thread
+from tests.support.served import serve_in_thread
 from tests.support.standins import RankingService
 
 BOUND = 0.85

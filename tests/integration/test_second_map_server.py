@@ -26,7 +26,6 @@ from agent.mcp.osm.services import PUBLIC
 from agent.mcp.records import MapOptions, MapResult
 from agent.mcp.servers import amap_server, osm_server
 from agent.sample.services.amap import AmapService
-from agent.sample.services.loopback import serve_in_thread
 from agent.settings import Settings
 from agent.texts import say
 from tests.integration.test_question_kept import Spoken, plan
@@ -38,6 +37,7 @@ from tests.support.osm_service import (
     osm_service,
     osm_settings,
 )
+from tests.support.served import serve_in_thread
 from tests.support.standin import FaultKind
 
 __all__ = ["script_fixture"]

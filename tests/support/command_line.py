@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from agent.sample.model.reply import SampleModel
-from agent.sample.services.loopback import serve_in_thread
 from tests.support.programs import Program, clean_environment
+from tests.support.served import serve_in_thread
 from tests.support.standins import GeminiService
 
 KEYS = [

@@ -18,9 +18,9 @@ from pydantic import SecretStr
 
 from agent.runs.sql import Place
 from agent.sample.model.reply import SampleModel
-from agent.sample.services.loopback import serve_in_thread
 from tests.support.command_line import CANARY
 from tests.support.postgres import PostgresServer, rows
+from tests.support.served import serve_in_thread
 from tests.support.standin import Recorded
 from tests.support.standins import GeminiService, TavilyService
 

@@ -14,11 +14,11 @@ from agent.assistants.deep_research.state import DeepConfiguration
 from agent.runs.reply_cache import ReplyCache
 from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from agent.sample.model.text import block
-from agent.sample.services.loopback import serve_in_thread
 from agent.sample.services.search import KEY
 from agent.services import build_services
 from agent.settings import Settings
 from tests.support.long_lab import MODEL_KEY, LongLab, ModelByTask, Rule, Web, says_json
+from tests.support.served import serve_in_thread
 from tests.support.standins import GeminiService, TavilyService
 
 ZH = "钠离子电池的成本、安全与应用前景"

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from aiohttp import web
 
-from agent.sample.services.loopback import serve_in_thread
 from tests.support.batch_lab import values_of
+from tests.support.served import serve_in_thread
 
 Fate = Literal["done", "lost", "stuck", "queued", "unfinished"]
 """lost: gone when it is streamed, which is never answered. unfinished: ends with steps left."""

@@ -10,7 +10,7 @@ import pytest
 from agent.core.calls import Calls
 from agent.core.errors import ProviderError
 from agent.sample.services.filings import Company, Filing
-from agent.sample.services.loopback import Service, serve_in_thread
+from agent.sample.services.loopback import Service
 from agent.sample.services.scholar import SampleArticle, SamplePaper
 from agent.search.document_sources import DocumentSources
 from agent.search.documents import Document
@@ -20,6 +20,7 @@ from agent.search.web import WebSearch
 from agent.settings import Settings
 from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.search_scripts import ScriptedModels, meter
+from tests.support.served import serve_in_thread
 from tests.support.standin import Fault
 from tests.support.standins import (
     OpenAlexService,

@@ -23,8 +23,8 @@ from agent.mcp.map_server import MapServer, ServerCommand
 from agent.mcp.records import MapOptions, MapResult
 from agent.mcp.servers import amap_server, death_signal
 from agent.mcp.session import SessionLimits, SupervisedSession
-from agent.sample.services.loopback import serve_in_thread
 from agent.settings import Settings
+from tests.support.served import serve_in_thread
 from tests.support.standins import AmapService
 
 SCRIPT = Path(__file__).with_name("map_servers.py")

@@ -19,8 +19,9 @@ import pytest
 from aiohttp import web
 
 from agent.evidence.geo import distance_m
-from agent.sample.services.loopback import BODY, Service, serve_in_thread
+from agent.sample.services.loopback import BODY, Service
 from agent.settings import Settings
+from tests.support.served import serve_in_thread
 from tests.support.standin import Standin
 
 OWN = Path(__file__).parents[1] / "data" / "osm_elements.json"

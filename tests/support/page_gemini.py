@@ -10,8 +10,9 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from agent.sample.model.reply import SampleModel
-from agent.sample.services.loopback import BODY, serve_in_thread
+from agent.sample.services.loopback import BODY
 from tests.support.command_line import CANARY, searches, until
+from tests.support.served import serve_in_thread
 from tests.support.standin import Speed
 from tests.support.standins import GeminiService
 

@@ -17,7 +17,7 @@ from agent.runs.reply_cache import ReplyCache
 from agent.runs.workspace_store import WorkspaceStore
 from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from agent.sample.model.text import block, lines
-from agent.sample.services.loopback import Service, serve_in_thread
+from agent.sample.services.loopback import Service
 from agent.sample.services.search import KEY
 from agent.search.document_sources import DocumentSources
 from agent.services import build_papers, build_reader, build_services
@@ -26,6 +26,7 @@ from tests.support.faults import impatient
 from tests.support.long_lab import MODEL_KEY, LongLab, ModelByTask, Rule, Web, says_json
 from tests.support.plan_knowledge import MemoryKnowledge, With
 from tests.support.plan_sources import HOST, PAGES, PaperPages, articles, companies, papers
+from tests.support.served import serve_in_thread
 from tests.support.standins import (
     GeminiService,
     OpenAlexService,

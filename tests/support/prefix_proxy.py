@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import aiohttp
 from aiohttp import web
 
-from agent.sample.services.loopback import serve_in_thread
+from tests.support.served import serve_in_thread
 
 PREFIX = "/tanlu"
 _HOP = {"connection", "keep-alive", "transfer-encoding", "content-length", "content-encoding"}

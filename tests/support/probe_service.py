@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from aiohttp import web
 
-from agent.sample.services.loopback import serve_in_thread
+from tests.support.served import serve_in_thread
 
 
 class Probe:

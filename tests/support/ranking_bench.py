@@ -11,10 +11,11 @@ from agent.core.budget import Budget, Limits, Meter
 from agent.core.calls import Calls
 from agent.knowledge.embeddings import BatchEmbedder, build_embedder
 from agent.knowledge.rerank import RerankClient
-from agent.sample.services.loopback import Service, serve_in_thread
+from agent.sample.services.loopback import Service
 from agent.settings import Settings
 from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.scripted import Scripted
+from tests.support.served import serve_in_thread
 from tests.support.standins import GeminiService, RankingService
 
 KEY = "canary-key-8d2f4b6a0c1e"

@@ -15,8 +15,8 @@ from agent.reading.extract import ExtractLimits, Extractor
 from agent.reading.fetch import Fetcher, FetchLimits, HostLimits
 from agent.reading.guard import AddressGuard
 from agent.reading.reader import Article, Reader
-from agent.sample.services.loopback import Running, serve_in_thread
 from tests.support.hostile_urls import answers
+from tests.support.served import Running, serve_in_thread
 from tests.support.strange_pages import StrangePages
 
 

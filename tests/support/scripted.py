@@ -13,8 +13,9 @@ from agent.core.budget import Budget, Limits, Meter
 from agent.core.calls import Calls
 from agent.models.client import ModelClient
 from agent.sample.model.request import ModelReply, ModelTurn
-from agent.sample.services.loopback import Service, serve_in_thread
+from agent.sample.services.loopback import Service
 from agent.settings import Settings
+from tests.support.served import serve_in_thread
 
 KEY = "AIza-canary-0123456789abcdef"
 ASK: list[BaseMessage] = [SystemMessage("You answer."), HumanMessage("故宫几点开门?")]

@@ -9,13 +9,14 @@ import pytest
 from agent.core.calls import Calls
 from agent.core.errors import ProviderError
 from agent.sample.records import SamplePage
-from agent.sample.services.loopback import Service, serve_in_thread
+from agent.sample.services.loopback import Service
 from agent.search.hits import SearchProvider
 from agent.search.http import SearchHttp
 from agent.search.web import configured_services
 from agent.settings import Settings
 from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.search_scripts import meter
+from tests.support.served import serve_in_thread
 from tests.support.standins import BochaService, SerperService, TavilyService
 
 KEY = "canary-key-7f3a9c1e5b2d"

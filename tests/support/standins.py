@@ -12,19 +12,10 @@ from aiohttp import web
 
 from agent.sample import server
 from agent.sample.model.request import ModelReply
-from agent.sample.services import (
-    amap,
-    filings,
-    gemini,
-    mineru,
-    openai,
-    pages,
-    ranking,
-    scholar,
-    search,
-)
+from agent.sample.services import amap, filings, gemini, pages, scholar, search
 from agent.sample.services.loopback import RefusedRequest, Service
-from tests.support import gemini_rules
+from tests.support import gemini_rules, mineru_service, openai_service, ranking_service
+from tests.support.gemini_vectors import EmbeddingGemini
 from tests.support.standin import FaultyEvent, Standin, StreamingStandin
 
 KEY = search.KEY
@@ -54,7 +45,7 @@ def gemini_error(
     return {"error": error | ({"details": details} if details else {})}
 
 
-class GeminiService(StreamingStandin, gemini.GeminiService):
+class GeminiService(StreamingStandin, EmbeddingGemini):
     def check(self, body: Any, model: str) -> None:
         gemini_rules.check(body, model)
 
@@ -81,7 +72,7 @@ class Rules:
     """The name that it gives itself in its list of models."""
 
 
-class OpenAIService(StreamingStandin, openai.OpenAIService):
+class OpenAIService(StreamingStandin, openai_service.OpenAIService):
     def __init__(self, *arguments: Any, rules: Rules | None = None, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.rules = rules or Rules()
@@ -128,10 +119,12 @@ class OpenAIService(StreamingStandin, openai.OpenAIService):
         thoughts = {"reasoning_content": "thinking about it"}
         return super().write(answer) | (thoughts if self.rules.reasoning_back else {})
 
-    def fault_event(self, reply: openai.OpenAIReply, kind: FaultyEvent) -> bytes:
+    def fault_event(self, reply: openai_service.OpenAIReply, kind: FaultyEvent) -> bytes:
         if kind == "error":
-            return openai.sse({"error": {"message": "overloaded", "code": 503}})
-        return openai.sse(openai.chunk(reply.body, {}, openai.FINISHES[kind.upper()]))
+            return openai_service.sse({"error": {"message": "overloaded", "code": 503}})
+        return openai_service.sse(
+            openai_service.chunk(reply.body, {}, openai_service.FINISHES[kind.upper()])
+        )
 
 
 class AmapService(Standin, amap.AmapService):
@@ -283,11 +276,11 @@ class PagesService(Standin, pages.PagesService):
     pass
 
 
-class RankingService(Standin, ranking.RankingService):
+class RankingService(Standin, ranking_service.RankingService):
     pass
 
 
-class MineruService(Standin, mineru.MineruService):
+class MineruService(Standin, mineru_service.MineruService):
     """Answer after `polls` questions for the task's state, and read a scan as `scanned`."""
 
     def __init__(self, *, polls: int = 0, scanned: str = "", **options: Any) -> None:

@@ -6,22 +6,24 @@ import zlib
 
 from aiohttp import web
 
-from tests.support.standins import PagesService
+from agent.sample.services.loopback import Service
+from tests.support.standin import Standin
 
 _MEGABYTE = 1 << 20
 
 
-class StrangePages(PagesService):
+class StrangePages(Standin, Service):
     """Pages that take too much: bytes, seconds, redirects; `sent` counts the bytes given away."""
 
     def __init__(self, *, robots: str | None = None) -> None:
-        super().__init__((), robots=robots)
+        super().__init__("pages")
+        self.robots = robots
         self.sent = 0
         self.bodies: dict[str, tuple[str, bytes]] = {}
         """Path → (content type, body) of documents a test puts here."""
 
-    def add_routes(self) -> None:
         add = self.app.router.add_get
+        add("/robots.txt", self._robots)
         add("/big", self._big)
         add("/endless", self._endless)
         add("/slow", self._slow)
@@ -30,6 +32,12 @@ class StrangePages(PagesService):
         add("/round/{left}", self._round)
         add("/to/{status}", self._to)
         add("/as/{encoding}", self._encoded)
+        add("/{path:.*}", self._page)
+
+    async def _robots(self, request: web.Request) -> web.Response:
+        if self.robots is None:
+            raise web.HTTPNotFound
+        return web.Response(text=self.robots)
 
     async def _page(self, request: web.Request) -> web.Response:
         if request.path not in self.bodies:

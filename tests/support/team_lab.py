@@ -14,12 +14,12 @@ from agent.mcp.map import build_maps
 from agent.runs.reply_cache import ReplyCache
 from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from agent.sample.model.text import block, elements, lines
-from agent.sample.services.loopback import serve_in_thread
 from agent.sample.services.search import KEY
 from agent.services import build_services
 from agent.settings import Settings
 from tests.support.faults import impatient
 from tests.support.long_lab import MODEL_KEY, LongLab, ModelByTask, Rule, Web
+from tests.support.served import serve_in_thread
 from tests.support.standins import AmapService, BochaService, GeminiService, SerperService
 
 ZH = "青岚大桥是哪一年通车的？"

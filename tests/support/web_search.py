@@ -8,12 +8,13 @@ import pytest
 
 from agent.core.calls import Calls
 from agent.core.errors import ConfigurationError, ProviderRefused, ProviderUnavailable, RateLimited
-from agent.sample.services.loopback import Service, serve_in_thread
+from agent.sample.services.loopback import Service
 from agent.sample.services.search import KEY
 from agent.search.web import WebSearch
 from agent.settings import Settings
 from tests.support.search_bench import SERVICES, pages
 from tests.support.search_scripts import ScriptedModels, text_reply
+from tests.support.served import serve_in_thread
 
 WRITTEN = text_reply("第一页说了。[^w0-0] 第二页也说了[^w0-1]，没有人说过[^w0-99]。")
 REFUSALS = [

@@ -11,11 +11,12 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from agent import settings as settings_module
-from agent.sample.server import start_sample_services
+from agent.sample.model.reply import SampleModel
 from agent.server.auth.api_keys import STUDIO, access
 from agent.server.auth.guard import RequestGuard
 from agent.server.connect import FIELDS, connect
-from agent.settings import Settings
+from tests.support.openai_service import OpenAIService
+from tests.support.served import serve_in_thread
 from tests.support.two_owners import KEYS
 
 SECRET = "sk-a-key-nobody-may-see"
@@ -34,11 +35,10 @@ def kept_fixture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(name="model")
-def model_fixture(kept: Path, tmp_path: Path) -> Iterator[str]:
+def model_fixture(kept: Path) -> Iterator[str]:
     """The address of a service that speaks OpenAI's protocol, on this machine."""
-    sample = start_sample_services(Settings(tanlu_data_dir=tmp_path))
-    yield str(sample.settings.openai_base_url)
-    sample.stop()
+    with serve_in_thread(OpenAIService(SampleModel(), models=None).app) as running:
+        yield f"{running.url}/v1"
     for name in FIELDS:
         os.environ.pop(name, None)
 

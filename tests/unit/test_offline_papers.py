@@ -7,7 +7,7 @@ import pytest
 from pypdf import PdfReader
 from tools.sample_papers import FOLDER, pdf
 
-from agent.sample.services.pages import paper_names, paper_pdf, sample_documents
+from agent.sample.services.pages import paper_files, sample_documents
 from agent.sample.services.scholar import sample_articles, sample_papers
 
 
@@ -15,9 +15,9 @@ def text_of(page: int, body: bytes) -> str:
     return PdfReader(io.BytesIO(body)).pages[page - 1].extract_text()
 
 
-@pytest.mark.parametrize("name", paper_names())
+@pytest.mark.parametrize("name", paper_files())
 def test_a_paper_is_a_small_pdf_of_several_pages_with_its_title(name: str) -> None:
-    body = paper_pdf(name)
+    body = paper_files()[name]
     reader = PdfReader(io.BytesIO(body), strict=True)
     assert len(body) < 40_000
     assert 2 <= len(reader.pages) <= 4
@@ -28,17 +28,19 @@ def test_a_paper_is_a_small_pdf_of_several_pages_with_its_title(name: str) -> No
 
 
 def test_pages_hold_their_own_text_in_both_languages() -> None:
-    assert "去除结晶水要在真空下加热" in text_of(2, paper_pdf("sodium-cathodes")).replace("\n", "")
-    english = " ".join(text_of(3, paper_pdf("westlake-landscape")).split())
+    assert "去除结晶水要在真空下加热" in text_of(2, paper_files()["sodium-cathodes"]).replace(
+        "\n", ""
+    )
+    english = " ".join(text_of(3, paper_files()["westlake-landscape"]).split())
     assert "replaced in a cycle of about fifteen years." in english
 
 
 def test_every_offered_pdf_is_there_under_the_title_it_is_found_by() -> None:
     offered = {paper.pdf: paper.title for paper in sample_papers() if paper.pdf}
-    assert len(offered) == len(paper_names())
+    assert len(offered) == len(paper_files())
     for url, title in offered.items():
         name = urlsplit(url).path.removeprefix("/papers/").removesuffix(".pdf")
-        metadata = PdfReader(io.BytesIO(paper_pdf(name))).metadata
+        metadata = PdfReader(io.BytesIO(paper_files()[name])).metadata
         assert metadata is not None
         assert metadata.title == title
 
@@ -51,14 +53,7 @@ def test_no_line_of_chinese_begins_with_a_closing_sign_or_breaks_a_number() -> N
 
 def test_each_paper_is_what_its_source_says() -> None:
     sources = {source.stem: source.read_text("utf-8") for source in FOLDER.glob("*.md")}
-    assert {name: pdf(source) for name, source in sources.items()} == {
-        name: paper_pdf(name) for name in paper_names()
-    }
-
-
-def test_a_paper_that_is_not_bundled_is_an_error() -> None:
-    with pytest.raises(KeyError):
-        paper_pdf("../hard-carbon")
+    assert {name: pdf(source) for name, source in sources.items()} == {**paper_files()}
 
 
 def test_bundled_records_say_that_they_are_samples() -> None:

@@ -88,9 +88,11 @@ class ModelClient:
         calls: Calls,
         *,
         vendors: Mapping[Provider, Vendor] | None = None,
+        only_google: bool = False,
         today: Callable[[], date] = lambda: datetime.now(UTC).date(),
     ) -> None:
         self._settings, self._calls, self._today = settings, calls, today
+        self._only_google = only_google
         self._vendors: dict[Provider, Vendor] = dict(vendors or {})
         self._served: set[tuple[str, str]] = set()
         self._opened: set[ModelName] = set()
@@ -104,7 +106,7 @@ class ModelClient:
 
     def is_google(self, model: str) -> bool:
         """Tell whether the model can search with Google itself."""
-        return parse(model).provider == "google"
+        return self._only_google or parse(model).provider == "google"
 
     async def ask(
         self,
@@ -367,6 +369,9 @@ class ModelClient:
     def _current(self, model: str) -> ModelName:
         """Return the model to ask, which is the successor where the named one is retired."""
         named = parse(model)
+        if self._only_google and named.provider != "google":
+            # The sample stands in for one provider, whatever model the operator has configured.
+            named = ModelName("google", next(iter(GOOGLE_MODELS)))
         if (name := catalogue.successor_of(named)) != named:
             self._tell_served(named.id, name.id)
         return name
@@ -443,7 +448,7 @@ class ModelClient:
 
     def speed(self, model: str) -> float:
         """Return the tokens a second that a model was seen to write, else a usual number."""
-        return self.reply_sizes.speed(parse(model)) or USUAL_SPEED
+        return self.reply_sizes.speed(self._current(model)) or USUAL_SPEED
 
     async def prompt_room(self, model: str) -> int | None:
         """Return the tokens that a prompt may have; None where no window is told, or a large one.

@@ -87,14 +87,13 @@ def find_spot(text: str, city: str | None = None) -> NamedSpot | None:
     return None
 
 
-def search_pages(query: str, language: str | None = None, limit: int = 8) -> list[SamplePage]:
+def search_pages(query: str, limit: int = 8) -> list[SamplePage]:
     """Return the pages that fit the query, best first; none where the sample has nothing on it.
 
     Pages in the query's own language stand before equals.
     """
     own = "zh" if has_han(query) else "en"
-    pages = [page for page in load_sample().pages if language in (None, page.language)]
-    pages.sort(key=lambda page: (page.language != own, page.id))
+    pages = sorted(load_sample().pages, key=lambda page: (page.language != own, page.id))
     return search_records(query, pages, limit)
 
 

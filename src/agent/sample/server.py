@@ -16,10 +16,7 @@ from agent.sample.services.amap import AmapService
 from agent.sample.services.filings import SecService
 from agent.sample.services.gemini import GeminiService
 from agent.sample.services.loopback import Background, Service
-from agent.sample.services.mineru import MineruService
-from agent.sample.services.openai import OpenAIService
 from agent.sample.services.pages import PagesService, sample_hosts
-from agent.sample.services.ranking import RankingService
 from agent.sample.services.scholar import OpenAlexService, SemanticScholarService, WikipediaService
 from agent.sample.services.search import BochaService, SerperService, TavilyService
 from agent.settings import Settings
@@ -87,11 +84,8 @@ def start_sample_services(settings: Settings) -> SampleServices:
 
 def sample_services() -> Mapping[str, Service]:
     """Build every service by its name."""
-    model = SampleModel()
     return {
-        "gemini": GeminiService(model, key=KEY),
-        # Whatever model the operator has configured is the sample's now.
-        "openai": OpenAIService(model, models=None),
+        "gemini": GeminiService(SampleModel(), key=KEY),
         "amap": AmapService(key=KEY),
         "tavily": TavilyService(key=KEY),
         "serper": SerperService(key=KEY),
@@ -101,8 +95,6 @@ def sample_services() -> Mapping[str, Service]:
         "semantic_scholar": SemanticScholarService(key=KEY),
         "sec": SecService(),
         "pages": PagesService(),
-        "ranking": RankingService(key=KEY),
-        "mineru": MineruService(key=KEY),
     }
 
 
@@ -127,23 +119,21 @@ def application(services: Mapping[str, Service]) -> web.Application:
     return app
 
 
-_KEYS = (
-    *("gemini", "openai", "amap_maps", "tavily", "serper", "bocha", "openalex"),
-    *("semantic_scholar", "mineru", "rerank", "tei", "embedding"),
-)
+_KEYS = ("gemini", "amap_maps", "tavily", "serper", "bocha", "openalex", "semantic_scholar")
+_NOT_ASKED = ("openai_api_key", "openai_base_url", "mineru_url", "tei_rerank_url", "rerank_url")
 _SEARCHES = ("tavily", "serper", "bocha", "openalex", "semantic_scholar")
 
 
 def sample_settings(settings: Settings, urls: dict[str, str]) -> Settings:
     """Return the operator's settings with every endpoint and key replaced by the sample's."""
-    ranking = urls["ranking"]
     return settings.model_copy(
         update={
             **{f"{name}_api_key": SecretStr(KEY) for name in _KEYS},
             **{f"{name}_base_url": urls[name] for name in _SEARCHES},
             "google_gemini_base_url": urls["gemini"],
-            "openai_base_url": f"{urls['openai']}/v1",
-            "openai_extra_body": None,
+            # Another model, reranker, embedder or reader of PDF of the operator's is not asked.
+            **dict.fromkeys(_NOT_ASKED),
+            "embedding_model": "",
             "amap_qps": 1000.0,
             "model_rpm": 0,
             "wikipedia_user_agent": _CONTACT,
@@ -156,11 +146,5 @@ def sample_settings(settings: Settings, urls: dict[str, str]) -> Settings:
             "tanlu_data_dir": settings.tanlu_data_dir / "sample",
             "akshare_path": str(Path(finance.__file__).parent),
             "library_links_url": SITE,
-            "mineru_url": settings.mineru_url and urls["mineru"],
-            # Rerankers where the operator has one.
-            "tei_rerank_url": settings.tei_rerank_url and ranking,
-            "rerank_url": settings.rerank_url and f"{ranking}/v1/rerank",
-            "tei_embed_url": ranking,
-            "embedding_base_url": f"{ranking}/v1",
         }
     )

@@ -141,14 +141,13 @@ _WHERE_EN = frozenset(
 def web_research(turn: ModelTurn) -> ModelReply:
     """Return what the best pages of the sample say, each sentence resting on its page."""
     query = block(turn.user, "query")
-    pages = search_pages(query) if turn.search else []
+    found = search_pages(query) if turn.search else []
+    pages = [page for page in found if page.published >= turn.since]
     own = [page for page in pages if page.language == detect_language(query)] or pages
     grounded: list[GroundedSentence] = []
     for page in own[:PAGES]:
-        source, space = (
-            GroundingPage(uri=page.url, title=page.title),
-            "" if page.language == "zh" else " ",
-        )
+        source = GroundingPage(uri=page.url, title=page.title)
+        space = "" if page.language == "zh" else " "
         grounded += [GroundedSentence("\n")] if grounded else []
         rows = source_sentences(page.text)[:OF_A_PAGE]
         grounded += [GroundedSentence(row.text + space, (source,)) for row in rows]

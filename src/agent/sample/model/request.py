@@ -72,6 +72,8 @@ class ModelTurn:
     """JSON schema of the answer; None for text, {} where only the prompt says it."""
     search: bool = False
     """True if the model may search the web itself (Google Search grounding)."""
+    since: str = ""
+    """The ISO date from which on pages are searched; empty without a filter."""
     model: str = ""
 
 

@@ -1,15 +1,14 @@
-"""Speak the Gemini API on loopback: generateContent, streamGenerateContent, countTokens, models."""
+"""Speak the Gemini API on loopback: generateContent and streamGenerateContent."""
 
 import base64
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from aiohttp import web
 
-from agent.models.catalogue import GOOGLE_EMBEDDINGS, GOOGLE_MODELS
+from agent.models.catalogue import GOOGLE_MODELS
 from agent.sample.model.request import (
     FunctionCall,
     GroundedSentence,
@@ -20,9 +19,7 @@ from agent.sample.model.request import (
     Tool,
     ToolResult,
 )
-from agent.sample.records import load_sample
 from agent.sample.services.loopback import BODY, RefusedRequest, StreamingService
-from agent.sample.services.ranking import text_vector
 
 SIGNATURE = base64.b64encode(b"offline thought signature").decode()
 
@@ -57,6 +54,7 @@ def _turn(body: Mapping[str, Any], model: str) -> ModelTurn:
         ),
         schema=schema if schema is not None else {} if wants_json else None,
         search=any("googleSearch" in tool for tool in tools),
+        since=_since(body),
         model=model,
     )
 
@@ -138,47 +136,8 @@ def tokens(value: Any) -> int:
     return -(-len(text.encode("utf-8", "replace")) // 4) if text else 0
 
 
+VERSIONS = ("v1beta", "v1")
 _GENERATE = ("generateContent", "streamGenerateContent")
-_BATCH, _FULL = 100, 3072
-_TASKS = (
-    "RETRIEVAL_QUERY", "RETRIEVAL_DOCUMENT", "SEMANTIC_SIMILARITY", "CLASSIFICATION", "CLUSTERING",
-    "QUESTION_ANSWERING", "FACT_VERIFICATION", "CODE_RETRIEVAL_QUERY",
-)  # fmt: skip
-_PREFIXES = ("task: search result | query: ", "title: none | text: ")
-
-
-def _embedded(method: str, body: Any, model: str) -> dict[str, Any]:
-    """Return the vectors of one text or of several."""
-    if not isinstance(body, Mapping):
-        raise RefusedRequest("Invalid JSON payload received.")
-    if method == "embedContent":
-        return {"embedding": _vector(body, model)}
-    requests = body.get("requests") or []
-    if len(requests) > _BATCH:
-        raise RefusedRequest(f"BatchEmbedContentsRequest.requests: at most {_BATCH} a batch")
-    for request in requests:
-        if request.get("model", f"models/{model}") != f"models/{model}":
-            raise RefusedRequest("all models must match the model of the batch")
-    return {"embeddings": [_vector(request, model) for request in requests]}
-
-
-def _vector(request: Mapping[str, Any], model: str) -> dict[str, Any]:
-    parts = (request.get("content") or {}).get("parts") or []
-    text = "".join(part.get("text", "") for part in parts)
-    if not text:
-        raise RefusedRequest("content is empty")
-    task = request.get("taskType")
-    if task is not None and task not in _TASKS:
-        raise RefusedRequest(f"Invalid value at 'task_type': {task}")
-    if task is not None and not model.endswith("-001"):
-        raise RefusedRequest(f"task_type is not supported by {model}")
-    for prefix in _PREFIXES:
-        text = text.removeprefix(prefix)
-    size = int(request.get("outputDimensionality") or _FULL)
-    # Shortened vectors come as they are cut, not of unit length.
-    return {"values": text_vector(text, size)}
-
-
 STATUS = {
     400: "INVALID_ARGUMENT",
     401: "UNAUTHENTICATED",
@@ -200,14 +159,12 @@ class GeminiService(StreamingService):
         model: Model,
         *,
         key: str | None = None,
-        models: Iterable[str] = (*GOOGLE_MODELS, *GOOGLE_EMBEDDINGS),
+        models: Iterable[str] = tuple(GOOGLE_MODELS),
     ) -> None:
         super().__init__("gemini")
         self.model, self.key, self.models = model, key, frozenset(models)
         self._ids = itertools.count(1)
-        for version in ("v1beta", "v1"):
-            self.app.router.add_get(f"/{version}/models", self._list)
-            self.app.router.add_get(f"/{version}/models/{{model}}", self._get)
+        for version in VERSIONS:
             self.app.router.add_post(f"/{version}/models/{{model}}:{{method}}", self._call)
 
     def refusal(self, error: RefusedRequest) -> Any:
@@ -217,35 +174,29 @@ class GeminiService(StreamingService):
             body["details"] = [info | {"domain": "googleapis.com"}]
         return {"error": body}
 
-    async def _list(self, request: web.Request) -> web.StreamResponse:
-        self._check_key(request)
-        return web.json_response({"models": [_model(name) for name in sorted(self.models)]})
-
-    async def _get(self, request: web.Request) -> web.StreamResponse:
-        return web.json_response(_model(self._checked_model(request)))
-
     async def _call(self, request: web.Request) -> web.StreamResponse:
         method, body = request.match_info["method"], request[BODY]
-        model = self._checked_model(request)
-        if method == "countTokens":
-            return web.json_response({"totalTokens": tokens(body)})
-        if model in GOOGLE_EMBEDDINGS and method in ("embedContent", "batchEmbedContents"):
-            return web.json_response(_embedded(method, body, model))
-        if model in GOOGLE_EMBEDDINGS or method not in _GENERATE:
-            raise RefusedRequest(f"unknown method {method}", 404)
+        model = self.checked_model(request)
+        if method not in _GENERATE:
+            return web.json_response(self.embedded(method, body, model))
         self.check(body, model)
-        answer = _answered(self.model, _turn(body, model), _since(body))
+        answer = self.model.respond(_turn(body, model))
         reply = GeminiReply(answer, model, tokens(body), self._ids)
         if method == "generateContent":
             return web.json_response(reply.whole())
         return await self.stream(request, reply)
+
+    def embedded(self, method: str, body: Any, model: str) -> dict[str, Any]:
+        """Refuse any other method: the sample has no vectors."""
+        raise RefusedRequest(f"unknown method {method} of {model}", 404)
 
     def check(self, body: Any, model: str) -> None:
         """Refuse a request that asks nothing."""
         if not isinstance(body, Mapping) or not body.get("contents"):
             raise RefusedRequest("contents is not specified")
 
-    def _check_key(self, request: web.Request) -> None:
+    def check_key(self, request: web.Request) -> None:
+        """Refuse a request without a key, or with a wrong one."""
         request_key = request.headers.get("x-goog-api-key") or request.query.get("key")
         if not request_key:
             raise RefusedRequest("Method doesn't allow unregistered callers", 403)
@@ -253,8 +204,9 @@ class GeminiService(StreamingService):
             message = "API key not valid. Please pass a valid API key."
             raise RefusedRequest(message, reason="API_KEY_INVALID")
 
-    def _checked_model(self, request: web.Request) -> str:
-        self._check_key(request)
+    def checked_model(self, request: web.Request) -> str:
+        """Return the model of a request; refuse one that is not served."""
+        self.check_key(request)
         model = request.match_info["model"]
         if model not in self.models:
             version = request.path.split("/")[1]
@@ -268,20 +220,6 @@ def _since(body: Mapping[str, Any]) -> str:
     times = [s.get("timeRangeFilter") or s.get("time_range_filter") or {} for s in searches]
     begins = [str(each.get("startTime") or each.get("start_time") or "") for each in times]
     return max(begins, default="")[:10]
-
-
-def _answered(model: Model, turn: ModelTurn, since: str) -> ModelReply:
-    """Return the model's answer without sentences of the sample's pages from before `since`."""
-    answer = model.respond(turn)
-    if not since or not answer.grounded:
-        return answer
-    old = {page.url for page in load_sample().pages if page.published < since}
-    recent = [s for s in answer.grounded if not (s.pages and {p.uri for p in s.pages} <= old)]
-    if len(recent) == len(answer.grounded):
-        return answer
-    if any(sentence.pages for sentence in recent):
-        return replace(answer, grounded=tuple(recent))
-    return replace(model.respond(replace(turn, search=False)), queries=answer.queries)
 
 
 class GeminiReply:
@@ -337,14 +275,3 @@ class GeminiReply:
 def sse(body: Mapping[str, Any]) -> bytes:
     """Return a body as a server-sent event."""
     return f"data: {json.dumps(body)}\r\n\r\n".encode()
-
-
-def _model(name: str) -> dict[str, Any]:
-    methods = ["embedContent"] if name in GOOGLE_EMBEDDINGS else ["generateContent", "countTokens"]
-    return {
-        "name": f"models/{name}",
-        "displayName": name,
-        "inputTokenLimit": 1_048_576,
-        "outputTokenLimit": 65_536,
-        "supportedGenerationMethods": methods,
-    }

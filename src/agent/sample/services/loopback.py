@@ -3,9 +3,7 @@
 import asyncio
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Protocol
 
 from aiohttp import web
@@ -28,7 +26,7 @@ class RefusedRequest(Exception):
 
 
 class Service:
-    """Hold the routes of one service; mount its `app` with `serve`."""
+    """Hold the routes of one service; serve its `app`."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -80,15 +78,12 @@ class StreamedReply(Protocol):
 
     def pieces(self, chunk_tokens: int) -> Iterable[str]:
         """Yield the text in chunks of about so many tokens."""
-        ...
 
     def event(self, piece: str) -> bytes:
         """Return the event that carries a piece."""
-        ...
 
     def end(self) -> Iterable[bytes]:
         """Yield the events after the last piece."""
-        ...
 
 
 class StreamingService(Service):
@@ -106,29 +101,8 @@ class StreamingService(Service):
         return response
 
 
-@dataclass(frozen=True)
-class Running:
-    """Hold the address of a service that runs."""
-
-    url: str
-    port: int
-
-
-@contextmanager
-def serve_in_thread(
-    app: web.Application, *, host: str = "127.0.0.1", port: int = 0
-) -> Iterator[Running]:
-    """Run an application on loopback in a thread with its own event loop."""
-    background = Background(app, host, port)
-    background.start()
-    try:
-        yield Running(f"http://{host}:{background.port}", background.port)
-    finally:
-        background.stop()
-
-
 class Background:
-    """Hold the thread behind `serve`, for owners that start and stop at different places."""
+    """Hold the thread that serves an application from `start` to `stop`."""
 
     def __init__(self, app: web.Application, host: str = "127.0.0.1", port: int = 0) -> None:
         self._app, self._host, self.port = app, host, port

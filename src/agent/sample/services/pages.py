@@ -1,7 +1,6 @@
 """Serve the sample's web pages under their own host names, and its papers as PDF."""
 
 import os
-from collections.abc import Iterable
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -28,38 +27,19 @@ def sample_hosts() -> frozenset[str]:
 
 
 class PagesService(Service):
-    """Serve any page by its Host header and path; `robots` is the text of robots.txt, if any."""
+    """Serve any page by its Host header and path."""
 
-    def __init__(
-        self, pages: Iterable[SamplePage] | None = None, *, robots: str | None = None
-    ) -> None:
+    def __init__(self) -> None:
         super().__init__("pages")
-        self.robots = robots
-        all_pages = load_sample().pages if pages is None else pages
         # Before requests come: they are answered on an event loop, which must not read files.
-        for name in paper_names() if pages is None else ():
-            paper_pdf(name)
-        self._pages = {(urlsplit(p.url).netloc, urlsplit(p.url).path): p for p in all_pages}
-        self.app.router.add_get("/robots.txt", self._robots)
-        self.add_routes()
-        self.app.router.add_get("/papers/{name}.pdf", self._paper)
+        self._papers = {f"/papers/{name}.pdf": body for name, body in paper_files().items()}
+        addresses = ((urlsplit(page.url), page) for page in load_sample().pages)
+        self._pages = {(url.netloc, url.path): page for url, page in addresses}
         self.app.router.add_get("/{path:.*}", self._page)
 
-    def add_routes(self) -> None:
-        """Add routes that come before the pages."""
-
-    async def _robots(self, request: web.Request) -> web.Response:
-        if self.robots is None:
-            raise web.HTTPNotFound
-        return web.Response(text=self.robots)
-
-    async def _paper(self, request: web.Request) -> web.Response:
-        name = request.match_info["name"]
-        if name not in paper_names():
-            return await self._page(request)
-        return web.Response(body=paper_pdf(name), content_type="application/pdf")
-
     async def _page(self, request: web.Request) -> web.Response:
+        if paper := self._papers.get(request.path):
+            return web.Response(body=paper, content_type="application/pdf")
         page = self._pages.get((request.host, request.path))
         if page is None:
             raise web.HTTPNotFound
@@ -83,15 +63,7 @@ def sample_documents() -> Path:
 
 
 @cache
-def paper_names() -> tuple[str, ...]:
-    """Return the names of the papers, without ending."""
-    files = os.listdir(str(DATA / "papers"))
-    return tuple(sorted(name.removesuffix(".pdf") for name in files if name.endswith(".pdf")))
-
-
-@cache
-def paper_pdf(name: str) -> bytes:
-    """Return the PDF of a paper (`tools/sample_papers.py` makes it); KeyError for another name."""
-    if name not in paper_names():
-        raise KeyError(name)
-    return (DATA / "papers" / f"{name}.pdf").read_bytes()
+def paper_files() -> dict[str, bytes]:
+    """Return the PDFs of `tools/sample_papers.py` by their names without ending."""
+    names = [name for name in sorted(os.listdir(str(DATA / "papers"))) if name.endswith(".pdf")]
+    return {name.removesuffix(".pdf"): (DATA / "papers" / name).read_bytes() for name in names}

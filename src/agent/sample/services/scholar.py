@@ -149,23 +149,19 @@ class OpenAlexService(Service):
 
 
 class SemanticScholarService(Service):
-    """Answer GET /graph/v1/paper/search; `keyless` answers requests without a key, too."""
+    """Answer GET /graph/v1/paper/search, without a key, too."""
 
-    def __init__(
-        self, *, key: str = KEY, keyless: bool = True, papers: Papers | None = None
-    ) -> None:
+    def __init__(self, *, key: str = KEY, papers: Papers | None = None) -> None:
         super().__init__("semantic_scholar")
         sample_papers()
-        self._key, self._keyless = key, keyless
-        self._papers = papers or paper_search("semantic_scholar")
+        self._key, self._papers = key, papers or paper_search("semantic_scholar")
         self.app.router.add_get("/graph/v1/paper/search", self._search)
 
     def refusal(self, error: RefusedRequest) -> Any:
         return {error.reason: error.message}
 
     async def _search(self, request: web.Request) -> web.Response:
-        request_key = request.headers.get("x-api-key")
-        if request_key != self._key and not (request_key is None and self._keyless):
+        if request.headers.get("x-api-key", self._key) != self._key:
             raise RefusedRequest("Forbidden", 403, "message")
         query = request.query.get("query", "")
         limit = int(request.query.get("limit", "100"))

@@ -22,11 +22,6 @@ _MOST = 50
 _DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
 
 
-def sample_pages(query: str, limit: int) -> Sequence[SamplePage]:
-    """Return the bundled pages that fit, best first."""
-    return search_pages(query, limit=limit)
-
-
 def newer(pages: Pages, query: str, limit: int, since: str) -> Sequence[SamplePage]:
     """Return pages of that ISO date or later, as the real services do; all without a date."""
     if not since:
@@ -57,7 +52,7 @@ def page_excerpt(text: str, query: str) -> str:
 class TavilyService(Service):
     """Answer POST /search and /extract."""
 
-    def __init__(self, *, key: str = KEY, pages: Pages = sample_pages):
+    def __init__(self, *, key: str = KEY, pages: Pages = search_pages):
         super().__init__("tavily")
         self._key, self._pages = key, pages
         self.app.router.add_post("/search", self._search)
@@ -118,7 +113,7 @@ def _tavily_since(body: Mapping[str, Any]) -> str:
 class SerperService(Service):
     """Answer POST /search with X-API-KEY."""
 
-    def __init__(self, *, key: str = KEY, pages: Pages = sample_pages):
+    def __init__(self, *, key: str = KEY, pages: Pages = search_pages):
         super().__init__("serper")
         self._key, self._pages = key, pages
         self.app.router.add_post("/search", self._search)
@@ -157,7 +152,7 @@ def _serper_since(range_: str) -> str:
 class BochaService(Service):
     """Answer POST /v1/web-search; failures may come with HTTP 200."""
 
-    def __init__(self, *, key: str = KEY, pages: Pages = sample_pages):
+    def __init__(self, *, key: str = KEY, pages: Pages = search_pages):
         super().__init__("bocha")
         self._key, self._pages = key, pages
         self.app.router.add_post("/v1/web-search", self._search)

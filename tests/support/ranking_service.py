@@ -5,8 +5,6 @@ that texts on the same thing are near each other. No model is involved.
 """
 
 import math
-import zlib
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +12,7 @@ from aiohttp import web
 
 from agent.knowledge.terms import query_terms, terms
 from agent.sample.services.loopback import BODY, RefusedRequest, Service, check_bearer
+from tests.support.gemini_vectors import text_vector
 
 TEI_BATCH = 32
 TEI_BYTES = 2_000_000
@@ -27,15 +26,6 @@ def likeness(query: str, text: str) -> float:
     wanted_terms = query_terms(query)
     have = set(terms(text))
     return sum(term in have for term in wanted_terms) / len(wanted_terms) if wanted_terms else 0.0
-
-
-def text_vector(text: str, dimensions: int = DIMENSIONS) -> list[float]:
-    """Return a vector of the text's terms, not of unit length; like texts are near each other."""
-    vector = [0.0] * dimensions
-    for term, count in Counter(terms(text) or [text]).items():
-        place = zlib.crc32(term.encode("utf-8", "replace"))
-        vector[place % dimensions] += (1 + math.log(count)) * (1 if place & 1 << 31 else -1)
-    return vector if any(vector) else [1.0] + [0.0] * (dimensions - 1)
 
 
 def unit(vector: Sequence[float]) -> list[float]:
