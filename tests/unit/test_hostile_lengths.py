@@ -14,12 +14,12 @@ from agent.assistants.team_answer.answer_form import presentable, same_answer
 from agent.assistants.team_answer.speakers import updated_hypotheses
 from agent.batch.scoring import is_correct
 from agent.core.patterns import PIECE, piece
+from agent.core.strings import is_table_rule
 from agent.evidence.claims.judging import passages_block, statements_block
 from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import proved
-from agent.evidence.claims.revision import faults_block
-from agent.evidence.claims.statements import MARKED, is_table_rule, statements
+from agent.evidence.claims.statements import MARKED, statements
 from agent.evidence.figures import figures
 from agent.evidence.formulas import value_of
 from agent.evidence.geo import parse_lnglat
@@ -28,6 +28,7 @@ from agent.evidence.intent import detect_location_query
 from agent.evidence.mentions import mentioned
 from agent.evidence.places import place_and_city, place_before_near, route_ends, shaped_place
 from agent.evidence.queries import same_search
+from agent.evidence.revision import faults_block
 from agent.evidence.types import Place
 from agent.export.place_cards import told_parts
 from agent.export.svg_map import wrap

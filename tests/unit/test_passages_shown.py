@@ -5,10 +5,11 @@ from dataclasses import replace
 from agent.assistants.common.judge import evidence_of
 from agent.evidence.citations import NOT_FOUND
 from agent.evidence.claims.judging import Ruling, shown
+from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence, Record
-from agent.evidence.claims.proof import Outcome, proved
-from agent.evidence.claims.revision import faults_block
+from agent.evidence.claims.proof import proved
 from agent.evidence.claims.statements import MARKED, statements
+from agent.evidence.revision import faults_block
 from agent.evidence.types import Source
 from tests.support.team_steps import turn
 

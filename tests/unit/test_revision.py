@@ -7,7 +7,15 @@ from agent.evidence.citations import Citer
 from agent.evidence.claims.judging import Ruling
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import proved
-from agent.evidence.claims.revision import (
+from agent.evidence.claims.statements import (
+    MARKED,
+    Key,
+    Statement,
+    finished_notation,
+    headings,
+    statements,
+)
+from agent.evidence.revision import (
     Edit,
     Insert,
     Look,
@@ -18,14 +26,6 @@ from agent.evidence.claims.revision import (
     applied,
     faults_block,
     numbered_draft,
-)
-from agent.evidence.claims.statements import (
-    MARKED,
-    Key,
-    Statement,
-    finished_notation,
-    headings,
-    statements,
 )
 from agent.evidence.types import Source
 from tests.support.rows import by_examples

@@ -8,8 +8,8 @@ import pytest
 from agent.assistants.common.filled_in import FilledIn
 from agent.assistants.common.look_up import Looked
 from agent.evidence.citations import Citer
-from agent.evidence.claims.revision import Revised
 from agent.evidence.number_forms import ENGLISH_NUMBERS
+from agent.evidence.revision import Revised
 from agent.evidence.told_ways import way_cells
 from agent.evidence.types import Leg, Place, Route, Source
 from tests.support.page_sources import source

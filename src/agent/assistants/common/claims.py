@@ -34,7 +34,6 @@ from agent.evidence.claims.judging import BATCH, Ruling, batches
 from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.proof import proved
-from agent.evidence.claims.revision import Revised
 from agent.evidence.claims.rewording import as_the_judge_says, without_false
 from agent.evidence.claims.statements import (
     Key,
@@ -47,6 +46,7 @@ from agent.evidence.figures import Figure
 from agent.evidence.language import fold
 from agent.evidence.numbering import source_key
 from agent.evidence.references import references, resolved, with_targets, without_bare_list
+from agent.evidence.revision import Revised
 from agent.evidence.types import Source
 from agent.texts import Language, say
 

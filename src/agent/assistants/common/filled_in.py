@@ -13,11 +13,11 @@ from agent.assistants.common.look_up import MAP_WAY, LookUp
 from agent.core.faults import await_or_else
 from agent.core.processor import compute
 from agent.evidence.claims.corrected import Part, with_totals
-from agent.evidence.claims.revision import Revised, rewritten
 from agent.evidence.figures import Figure, figures
 from agent.evidence.markdown import link_url
 from agent.evidence.names import map_name
 from agent.evidence.references import CITATION
+from agent.evidence.revision import Revised, rewritten
 from agent.evidence.tables import Change
 from agent.evidence.told_ways import (
     WAY,

@@ -33,7 +33,11 @@ from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import ids_in, inert
 from agent.evidence.claims.corrected import left_out_for_want
 from agent.evidence.claims.passages import Evidence, Passage
-from agent.evidence.claims.revision import (
+from agent.evidence.claims.rewording import deciding_passages
+from agent.evidence.claims.statements import Statement, headings
+from agent.evidence.language import sentence_spans
+from agent.evidence.planned_hours import hours_faults
+from agent.evidence.revision import (
     AskedPart,
     Look,
     Review,
@@ -46,10 +50,6 @@ from agent.evidence.claims.revision import (
     numbered_draft,
     passage_line,
 )
-from agent.evidence.claims.rewording import deciding_passages
-from agent.evidence.claims.statements import Statement, headings
-from agent.evidence.language import sentence_spans
-from agent.evidence.planned_hours import hours_faults
 from agent.evidence.types import Source
 from agent.prompts import Raw, render
 from agent.state import answer_language
@@ -339,7 +339,8 @@ class _Revising:
         while reply := await self._reply(schema, PHASE, revision):
             revision = revision.joined(reply.within(self.places))
             self.review = revision.leaves(self.review)
-            wanted = [look for look in reply.wanted if look not in self.seen][:_AT_ONCE]
+            looked_for = reply.wanted if isinstance(reply, RevisionWithLooks) else []
+            wanted = [look for look in looked_for if look not in self.seen][:_AT_ONCE]
             if looks and wanted:
                 looks -= 1
                 await self._look(wanted)

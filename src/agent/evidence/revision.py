@@ -5,7 +5,7 @@ stand elsewhere, too, is new all the same.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from string import ascii_lowercase
@@ -170,11 +170,6 @@ class Revision(BaseModel):
     inserts: list[Insert] = []
     passed: list[Passed] = []
 
-    @property
-    def wanted(self) -> list[Look]:
-        """Return what is to be looked up; here nothing can be."""
-        return []
-
     def takes_out(self, names: Collection[str]) -> bool:
         """Return whether all of some statements go; what comes in behind one may stand for it."""
         gone = {edit.id for edit in self.edits if not edit.text}
@@ -239,17 +234,43 @@ class Revised:
     """Where statements were taken out."""
 
 
-def rewritten(before: Revised, changes: Sequence[Change]) -> Revised:
+@dataclass(frozen=True)
+class _Cited:
+    """Words in place of others, and what they cite."""
+
+    change: Change
+    cites: Sequence[Cite] = ()
+
+
+def rewritten(before: Revised, changes: Iterable[Change]) -> Revised:
     """Return a text with further words in place of others, which are new; all else moves along."""
+    return _made(before, map(_Cited, changes))
+
+
+def _made(before: Revised, edits: Iterable[_Cited]) -> Revised:
+    """Return a text with edits, which come in its order; what one takes out is gone there."""
+    ends, grown = list[int](), [0]
+    cites, new, gone, changes = list[Cite](), list[tuple[int, int]](), list[int](), list[Change]()
+    for edit in edits:
+        start, end, words = edit.change
+        begin = start + grown[-1]
+        cites += [(begin + at, name) for at, name in edit.cites]
+        if words.strip():
+            apart = len(words) - len(words.lstrip())
+            new.append((begin + apart, begin + len(words.rstrip())))
+        else:
+            gone.append(begin)
+        ends.append(end)
+        grown.append(grown[-1] + len(words) - (end - start))
+        changes.append(edit.change)
 
     def moved(at: int) -> int:
-        return at + sum(len(words) - (end - start) for start, end, words in changes if end <= at)
+        return at + grown[bisect_right(ends, at)]
 
-    new = [(moved(start), moved(end)) for start, end in before.new]
-    new += [(moved(start), moved(start) + len(words)) for start, _, words in changes]
-    cites = [(moved(at), name) for at, name in before.cites]
-    gone = [*map(moved, before.gone)]
-    return Revised(changed(before.text, changes), cites, new, gone)
+    cites += [(moved(at), name) for at, name in before.cites]
+    new += [(moved(start), moved(end)) for start, end in before.new]
+    gone += map(moved, before.gone)
+    return Revised(changed(before.text, changes), sorted(cites), new, gone)
 
 
 def numbered_draft(text: str, statements: Sequence[Statement], notation: Notation) -> str:
@@ -328,10 +349,7 @@ def _proposal(outcome: Outcome, evidence: Evidence) -> str:
 
 
 def applied(
-    text: str,
-    statements: Sequence[Statement],
-    revision: Revision,
-    clean: Clean,
+    text: str, statements: Sequence[Statement], revision: Revision, clean: Clean
 ) -> Revised:
     """Return a text with edits and inserts; ids that it has not are left out.
 
@@ -340,88 +358,69 @@ def applied(
     by_name = {statement.name: statement for statement in reversed(statements)}
     of_cells = (one for one in reversed(statements) if one.kind == "cell")
     rows = {row_name(cell): cell for cell in of_cells}
-    changes = list[_Change]()
+    edits = list[_Cited]()
     for edit in revision.edits:
-        statement = by_name.get(edit.id)
-        if statement and not _is_row(text, statement, edit.text):
-            changes.append(_edited(text, statement, edit.text, clean))
-        elif row := statement or rows.get(edit.id):
-            changes.append(_row_edited(text, row, edit.text, clean))
+        if one := by_name.get(edit.id) or rows.get(edit.id):
+            is_row = edit.id not in by_name or _is_row(text, one, edit.text)
+            said = " ".join(edit.text.split())
+            words = clean(said if is_row else _as_one(one, said))
+            edits.append(_cited(_edited(text, one, words[0], is_row=is_row), words))
     for insert in revision.inserts:
-        if (at := by_name.get(insert.after) or rows.get(insert.after)) or insert.after == BEGINNING:
+        after = by_name.get(insert.after) or rows.get(insert.after)
+        if after or insert.after == BEGINNING:
             words, is_apart = clean(insert.text.strip()), insert.text.startswith("\n")
-            change = _inserted(text, at, words[0], is_apart) if at else _begun(statements, words[0])
-            begins = max(0, change.words.find(words[0]))
-            cites = [(begins + place, name) for place, name in words[1]]
-            changes.append(replace(change, cites=cites))
-    return _made(text, [change for change in changes if change.is_one(text)])
+            change = _inserted(text, after, words[0], is_apart=is_apart) if after else (
+                _begun(statements, words[0]))  # fmt: skip
+            edits.append(_cited(change, words))
+    return _made(Revised(text), _apart(text, edits))
 
 
-@dataclass(frozen=True)
-class _Change:
-    """Words in place of others, and what they cite."""
-
-    start: int
-    end: int
-    words: str
-    cites: Sequence[Cite] = ()
-
-    def is_one(self, text: str) -> bool:
-        return self.words != text[self.start : self.end]
+def _cited(change: Change, cleaned: tuple[str, Sequence[Cite]]) -> _Cited:
+    words, cites = cleaned
+    begins = max(0, change[2].find(words))
+    return _Cited(change, [(begins + at, name) for at, name in cites])
 
 
-def _made(text: str, changes: Iterable[_Change]) -> Revised:
-    parts, new, gone, at, size = list[str](), list[tuple[int, int]](), list[int](), 0, 0
-    kept = list[Cite]()
+def _apart(text: str, edits: Iterable[_Cited]) -> Iterator[_Cited]:
+    """Yield the edits that change something, in the order of the text and none within another."""
+    at = 0
     # A stable order: of two inserts at one place the first one comes first.
-    for change in sorted(changes, key=lambda change: (change.start, change.end)):
-        if change.start < at < change.end and not change.words:
-            # Two sentences that go share the blank between them.
-            change = replace(change, start=at)
-        if change.start < at:
-            continue
-        parts += [text[at : change.start], change.words]
-        size += change.start - at
-        kept += [(size + place, name) for place, name in change.cites]
-        if change.words:
-            apart = len(change.words) - len(change.words.lstrip())
-            new.append((size + apart, size + len(change.words.rstrip())))
-        else:
-            gone.append(size)
-        size += len(change.words)
-        at = change.end
-    return Revised("".join([*parts, text[at:]]), kept, new, gone)
+    for edit in sorted(edits, key=lambda edit: edit.change[:2]):
+        start, end, words = edit.change
+        # Two sentences that go share the blank between them.
+        start = at if start < at < end and not words else start
+        if start >= at and words != text[start:end]:
+            yield replace(edit, change=(start, end, words))
+            at = end
 
 
-def _edited(text: str, statement: Statement, marked: str, clean: Clean) -> _Change:
-    marked = " ".join(marked.split())
+def _as_one(statement: Statement, words: str) -> str:
+    """Return a writer's words as those of a cell, an item or a heading, without its signs."""
     if statement.kind == "cell":
-        marked = marked.strip("| ").replace("\\|", "|").replace("|", "\\|")
-    elif statement.kind == "item" and (sign := ITEM.match(marked)):
-        marked = marked[sign.end() :]
-    elif statement.kind == "heading":
-        marked = marked.lstrip("# ")
-        bold = "**" * (statement.text.startswith("**") and "**" not in marked)
-        marked = f"{bold}{marked}{bold}" if marked else ""
-    words, cites = clean(marked)
-    if not words and statement.kind == "heading":
-        return _Change(statement.line, min(_line_end(text, statement.end) + 1, len(text)), "")
-    if not words and statement.kind != "cell":
-        return _Change(*left_out(text, statement), "")
-    return _Change(statement.start, statement.end, words or "–", cites=cites)
+        return words.strip("| ").replace("\\|", "|").replace("|", "\\|")
+    if statement.kind == "item" and (sign := ITEM.match(words)):
+        return words[sign.end() :]
+    if statement.kind == "heading":
+        words = words.lstrip("# ")
+        bold = "**" * (statement.text.startswith("**") and "**" not in words and bool(words))
+        return f"{bold}{words}{bold}"
+    return words
 
 
-def _row_edited(text: str, cell: Statement, marked: str, clean: Clean) -> _Change:
-    """Return the row of a cell in other words, none for none; words that are no such row are left.
+def _edited(text: str, one: Statement, words: str, *, is_row: bool) -> Change:
+    """Return a statement, or the row of a cell, in other words; a cell without any is a dash.
 
-    Its first cell has no number of its own: the hour of a plan, say.
+    The first cell of a row has no number of its own: the hour of a plan, say. Words that are no
+    such row change nothing.
     """
-    begin, end = cell.line, _line_end(text, cell.end)
-    words, cites = clean(" ".join(marked.split()))
-    if not words:
-        return _Change(begin, min(end + 1, len(text)), "")
-    is_row = _is_row(text, cell, words)
-    return _Change(begin, end, words if is_row else text[begin:end], cites=cites)
+    end = _line_end(text, one.end)
+    if not words and (is_row or one.kind == "heading"):
+        return one.line, min(end + 1, len(text)), ""
+    if is_row:
+        return one.line, end, words if _is_row(text, one, words) else text[one.line : end]
+    if not words and one.kind != "cell":
+        return *left_out(text, one), ""
+    return one.start, one.end, words or "–"
 
 
 def _is_row(text: str, cell: Statement, words: str) -> bool:
@@ -435,35 +434,33 @@ def _bars(row: str) -> int:
     return row.count("|") - row.count("\\|")
 
 
-def _begun(statements: Sequence[Statement], words: str) -> _Change:
+def _begun(statements: Sequence[Statement], words: str) -> Change:
     """Return words as a paragraph before the first statement, below the title."""
     first = next((one for one in statements if one.kind != "heading"), None)
     at = first.line if first and first.kind != "cell" else 0
-    return _Change(at, at, f"{words}\n\n" if words else "")
+    return at, at, f"{words}\n\n" if words else ""
 
 
-def _inserted(text: str, after: Statement, words: str, is_apart: bool) -> _Change:
+def _inserted(text: str, after: Statement, words: str, *, is_apart: bool) -> Change:
     """Return words behind a statement: in its paragraph, or as blocks below its own."""
     is_row = words.startswith("|")
     is_item = bool(ITEM.match(words))
     is_block = is_apart or is_row or is_item or words.startswith("#") or "\n" in words
     if after.kind not in NAMING and not is_block:
         before = " " if text[after.end - 1 : after.end].isascii() else ""
-        return _Change(after.end, after.end, f"{before}{words}" if words else "")
+        return after.end, after.end, f"{before}{words}" if words else ""
     end = _line_end(text, after.end)
     if after.kind == "cell" and is_row:
-        if twin := _twin(text, after, words):
-            return _Change(*twin)
-        return _Change(end, end, f"\n{words}")
+        return _twin(text, after, words) or (end, end, f"\n{words}")
     if after.kind == "item":
         indent = _indent(text, after.line)
         while text[end + 1 : end + 2].strip("\n") and _indent(text, end + 1) > indent:
             end = _line_end(text, end + 1)
         if is_item:
-            return _Change(end, end, f"\n{' ' * indent}{words}")
+            return end, end, f"\n{' ' * indent}{words}"
     while after.kind == "cell" and text[end + 1 : end + 2] == "|":
         end = _line_end(text, end + 1)
-    return _Change(end, end, f"\n\n{words}" if words else "")
+    return end, end, f"\n\n{words}" if words else ""
 
 
 def _twin(text: str, after: Statement, words: str) -> Change | None:
