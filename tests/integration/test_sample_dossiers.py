@@ -107,6 +107,13 @@ def test_no_figure_is_one_that_its_source_lacks(dossiers: Dossiers, question: st
     assert "[^" not in found["text"]
 
 
+@pytest.mark.parametrize("question", SUBJECTS)
+def test_each_statement_of_a_dossier_is_judged_and_headings_state_nothing(
+    dossiers: Dossiers, question: str
+) -> None:
+    assert dossiers[question]["checks"]["claims"]["unchecked"] == 0
+
+
 @pytest.mark.parametrize("question", [TECHNOLOGY_EN])
 def test_an_english_dossier_is_in_english(dossiers: Dossiers, question: str) -> None:
     body = dossiers[question]["text"].partition("\n\n**")[0]

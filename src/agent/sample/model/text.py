@@ -136,9 +136,9 @@ def ids_shown(text: str) -> list[tuple[str, str]]:
 
 
 def numbered_in_block(text: str, tag: str) -> list[tuple[str, str]]:
-    """Return the passages or statements that a block lists, each with its number."""
+    """Return the passages or statements that a block lists, each with its number: h1 of headings."""
     rows = (line.partition("   (In: ")[0].partition(" ") for line in block(text, tag).splitlines())
-    return [(name, told) for name, _, told in rows if name[:1].isdecimal()]
+    return [(name, told) for name, _, told in rows if name.removeprefix("h")[:1].isdecimal()]
 
 
 def cited(text: str) -> list[tuple[str, str, str]]:
