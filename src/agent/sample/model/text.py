@@ -136,7 +136,7 @@ def ids_shown(text: str) -> list[tuple[str, str]]:
 
 
 def numbered_in_block(text: str, tag: str) -> list[tuple[str, str]]:
-    """Return the passages or statements that a block lists, each with its number: h1 of headings."""
+    """Return a block's passages or statements, each with its number; headings have h1, h2."""
     rows = (line.partition("   (In: ")[0].partition(" ") for line in block(text, tag).splitlines())
     return [(name, told) for name, _, told in rows if name.removeprefix("h")[:1].isdecimal()]
 
