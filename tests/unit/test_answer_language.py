@@ -15,7 +15,8 @@ from agent.evidence.records import forecast_told
 from agent.evidence.types import Weather, WeatherDay
 from agent.export.html import html_page
 from agent.export.markdown import markdown_document
-from agent.export.place_cards import card_of, name_in
+from agent.export.place_cards import card_of
+from agent.export.told_parts import name_in
 from agent.texts import detect_language, prepare_language
 from tests.support.page_node import page_environment
 from tests.unit.export_samples import place

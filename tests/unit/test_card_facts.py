@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.evidence.types import Distance, Place
+from agent.evidence.types import Distance, Place, Source
 from agent.export.finished import place_cell
 from agent.export.html import html_page
 from agent.export.markdown import markdown_document
@@ -67,6 +67,22 @@ def test_what_the_card_says_word_by_word_goes_from_the_middle_of_a_sentence_too(
     text = f"- **儿童乐园**：云南菜，¥88/人，10:00–22:00，周日中午有开，离店 3 米[1]({URL})。"
     written = markdown_document(answer(answer=text, places=[place(1)], notice=""))
     assert "云南菜，周日中午有开，离店 3 米" in written
+
+
+@pytest.mark.parametrize(
+    ("language", "words", "left"),
+    [("zh", "免费，有儿童区，直线 1.2 公里", "有儿童区"),
+     ("ru", "бесплатно; по прямой 1,2 км; детская зона", "детская зона"),
+     ("en", "a play area, straight-line 1.2 km, free", "a play area")],
+)  # fmt: skip
+def test_what_a_card_says_goes_from_all_bullets_alike_in_each_language(
+    language: Language, words: str, left: str
+) -> None:
+    shop = place(1, cost=0.0, distance_m=1240)
+    text = f"- **儿童乐园**: {words}[1]({URL})."
+    record = Source(**{**source(1, URL, "儿童乐园"), "id": shop["source"], "kind": "place"})
+    shown = answer(answer=text, places=[shop], sources=[record], language=language, notice="")
+    assert f"\n  {left}[1]." in markdown_document(shown)
 
 
 def test_a_traditional_card_has_its_address_in_traditional_characters() -> None:

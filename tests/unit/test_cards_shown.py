@@ -15,7 +15,8 @@ from agent.assistants.common.shown_records import (
 from agent.evidence.constraints import check
 from agent.evidence.geo import decimal_text
 from agent.evidence.types import Anchor, Distance, Location, Place, PlaceVerdict, Source
-from agent.export.place_cards import card_of, told_parts
+from agent.export.place_cards import card_of
+from agent.export.told_parts import told_parts
 from agent.mcp.new_records import new_route
 from agent.texts import Language, prepare_language
 from tests.unit import export_samples

@@ -30,8 +30,8 @@ from agent.evidence.places import place_and_city, place_before_near, route_ends,
 from agent.evidence.queries import same_search
 from agent.evidence.revision import faults_block
 from agent.evidence.types import Place
-from agent.export.place_cards import told_parts
 from agent.export.svg_map import wrap
+from agent.export.told_parts import told_parts
 from agent.knowledge.markup import front_title, markdown_blocks
 from agent.mcp.amap.records import english_name
 from agent.models.validation import find_object

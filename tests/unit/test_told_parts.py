@@ -10,7 +10,8 @@ import pytest
 
 from agent.evidence.types import Place
 from agent.export.markdown import told_in_bullets
-from agent.export.place_cards import card_of, is_name, name_in, told_parts
+from agent.export.place_cards import card_of
+from agent.export.told_parts import is_name, name_in, told_parts
 from tests.support.page_node import page_environment
 from tests.unit import export_samples
 
@@ -31,7 +32,15 @@ console.log(JSON.stringify(rows.map((text) => nameIn(text, place))));
 """
 ROWS = [
     ("和平菓局 (Heping Guoju)", ", a retro street: 81 m as a line, ★4.5, daily 10:00–21:00①.",
-     "a retro street①."),
+     "a retro street: 81 m as a line①."),
+    ("Heping Guoju", " (81 m, ★4.5): quiet①.", "quiet①."),
+    ("和平菓局", "（直线 81 米）：雨天首选①。", "雨天首选①。"),
+    ("Heping Guoju", ": a play area (a straight line, 81 m)①.",
+     "a play area (a straight line, 81 m)①."),
+    ("和平菓局", "：雨天首选（直线，81 米）①。", "雨天首选（直线，81 米）①。"),
+    ("和平菓局", "：直线距离：81 米，雨天首选①。", "雨天首选①。"),
+    ("Heping Guoju", ": straight line: 81 m; a play area①.", "a play area①."),
+    ("Heping Guoju", ": по прямой 81 м, тихо①.", "тихо①."),
     ("和平菓局", "：距王府井 81 米，评分 4.5 分，¥40，周一至周日 10:00-21:00①，雨天也能逛①。",
      "雨天也能逛①。"),
     ("Heping Guoju", ": 81 m, 400 m², more than 40 stalls①.", "400 m², more than 40 stalls①."),

@@ -3,7 +3,6 @@
 The page is told what a bullet's card says of it, and finds names alike (`map/bullet_names.js`).
 """
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -14,8 +13,7 @@ from markdown_it.token import Token
 from agent.core.patterns import PIECE
 from agent.core.strings import letters_of, split_at
 from agent.evidence.demand_words import signed_verdicts, verdicts_told
-from agent.evidence.grounding import CONTRASTS
-from agent.evidence.mentions import mentioned, without_branch
+from agent.evidence.mentions import mentioned
 from agent.evidence.names import local_name, map_name
 from agent.evidence.records import (
     cost_text,
@@ -25,203 +23,13 @@ from agent.evidence.records import (
     telephone,
 )
 from agent.evidence.types import Place
-from agent.export.finished import FinishedAnswer, metres, numbered_sources, rating
+from agent.export.finished import FinishedAnswer, numbered_sources, rating
+from agent.export.told_parts import CITED, SIGN, Span, is_name, name_in, says_something, told_parts
 from agent.texts import Language, in_script
 
 T = TypeVar("T")
-_CITED, _SIGN = "\x01", "\x02"
-"""What stands for each character of a citation, and for a sign that a sentence is not borne out."""
-# A run of blanks or digits is read from its beginning only.
-_BETWEEN = re.compile(
-    r"(?:(?<!\s)\s+)?(?:[,;:](?=\s|$)|[，、；：。·،؛]|\s[—–-]\s|(?<![Mm]in)\.(?=\s|\x01|$))\s*"
-)
-_LENGTH = re.compile(
-    r"(?<![\d.])(\d+(?:[.,]\d+)?)\s?(米|公里|千米|k?m(?![a-z])|kilomet(?:re|er)s?|met(?:re|er)s?)",
-    re.IGNORECASE,
-)
-_STARS = re.compile(
-    r"★\s?(\d(?:[.,]\d)?)|(\d(?:[.,]\d)?)\s?(?:分|stars?)|(?<![\d.,¥￥])(\d[.,]\d)(?!\s?[\w.%])",
-    re.IGNORECASE,
-)
-_MINUTES = re.compile(
-    r"(?<!\d)(\d{1,3})\s?(?:分[钟鐘]?|min\w*\.?|мин\w*\.?|분|دقيقة|دقائق)", re.IGNORECASE
-)
-_JOINS = (",", ";", "，", "、", "；", "،", "؛")
-"""Between clauses of one sentence."""
-_PRICE = re.compile(r"[¥￥]\s?(\d+)|(?<!\d)(\d+)\s?(?:元|yuan)", re.IGNORECASE)
-_HOURS = re.compile(r"\d?\d:\d\d\s?[-–~]\s?(?:次日)?\d?\d:\d\d")
-_OWN_WORDS = re.compile(r"[^\W\d_]\s?[(（]\s?[)）]")
-"""Words with nothing but told facts in brackets behind them say something themselves."""
-_MOST_LETTERS, _MOST_WORDS = 8, 4
-"""Beyond these a clause says more: letters of scripts without blanks, words of others."""
-_NAME_END = " \t\n\u3000,，:：;；·،—–-"
-_ALIAS = re.compile(r"\s?[(（]((?:[^()（）]|[(（][^()（）]{1,60}[)）]){1,80})[)）]")
-_SCRIPTS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
-"""Thai, Lao, Burmese, Khmer, Japanese and Chinese."""
-_UNSPACED, _WORD = re.compile(f"[{_SCRIPTS}]"), re.compile(rf"[^\W\d_{_SCRIPTS}]+")
-_LETTERS = re.compile(r"[^\W_]+")
-_MOST_BEFORE, _MOST_TIME = 6, 24
-"""Characters before a bullet's name, and such as tell when one is there."""
 _BREAKS = ("softbreak", "hardbreak")
 _EQUALS = " = "
-Span = tuple[int, int]
-
-
-def told_parts(
-    text: str, place: Place, name: Span | None, facts: Collection[str] = ()
-) -> list[Span]:
-    """Return the parts of a bullet's text that its card says: its name, and clauses of facts.
-
-    `name` is where it stands, at the front; what is said before it stays, as when one is there.
-    Clauses between others stay too: "two shops, 133 m, and 118 m" is not whole without its middle.
-    So does the only one before others that has words, and what a "but" hangs on: "open till ten,
-    but not on Mondays". A name before a verb stays with it: "Ateneum replaces the museum". A clause
-    that is one of the card's `facts` word by word goes wherever it stands.
-    """
-    if name and _goes_on(text[name[1] :]):
-        name = None
-    at, name_end = name or (0, 0)
-    # The name in the other language may stand behind, in brackets.
-    alias = _ALIAS.match(text, name_end) if name else None
-    name_end = alias.end() if alias and is_name(alias[1], place) else name_end
-    begin = name_end + (
-        len(text[name_end:]) - len(text[name_end:].lstrip(_NAME_END)) if name else 0
-    )
-    parts = [(at if _says(text[:at]) else 0, begin)] if begin else []
-    front, leads, same = 0, list[bool](), set[Span]()
-    alike = {_plain(fact) for fact in facts}
-    ends = [found.span() for found in _BETWEEN.finditer(text) if found.start() >= begin]
-    at = last = begin
-    has_words = False
-    for end, following in [*ends, (len(text), len(text))]:
-        cited = at + len(text[at:end].rstrip().rstrip(_CITED))
-        # With what joins it to the words before, or, without any, to those that follow.
-        if (others := _words_beside(text[at:cited], place)) is not None:
-            is_all = cited < end and following == len(text)
-            ends_at = cited if has_words or is_all else following
-            parts.append((last if has_words else at, ends_at))
-            same.update(parts[-1:] if _plain(text[at:end]) in alike else ())
-            leads.append(bool(others) and text[end:following].strip() in _JOINS)
-        elif any(sign.isalpha() for sign in text[at:end]):
-            if not has_words:
-                # A citation of what was left out stands for nothing.
-                bare, hangs = len(text[at:end].lstrip(f"{_CITED} ")), _hangs(text, last, at)
-                is_whole = leads == [True] or bool(leads and hangs)
-                parts = parts[:-1] if is_whole else [*parts, *([(at, end - bare)] if parts else [])]
-                front = len(parts)
-            kept = [part for part in parts[front:] if part in same]
-            has_words, parts = True, [*parts[:front], *kept]
-        last, at = end, following
-    return parts
-
-
-def _goes_on(text: str) -> bool:
-    """Return whether what follows a name, or its brackets, is the rest of a sentence about it."""
-    inside = _ALIAS.match(text)
-    rest = text[inside.end() :] if inside else text
-    return rest[:1] == " " and rest[1:2].islower()
-
-
-def _hangs(text: str, begin: int, end: int) -> bool:
-    """Return whether what joins two clauses, or the second one's first word, sets it against."""
-    is_one = text[begin:end].strip() in _JOINS
-    return is_one and bool(CONTRASTS.match(text, begin) or CONTRASTS.match(text, end))
-
-
-def _says(words: str) -> bool:
-    """Return whether words or a time stand there, not only a bullet's number."""
-    times = zip(words, words[1:], words[2:], strict=False)
-    is_time = any(a.isdigit() and colon == ":" and b.isdigit() for a, colon, b in times)
-    return is_time or any(sign.isalpha() for sign in words)
-
-
-def name_in(text: str, place: Place, head: str = "") -> Span | None:
-    """Return where a bullet names its place at the front: after a time, or a label ("lunch:").
-
-    `head` is what it prints bold: of a name some words may do. In "from the station to Harald" the
-    name is of the sentence.
-    """
-    found, part = list[Span](), " " in head.strip() and is_name(head, place)
-    for name in (*_names(place), head if part else ""):
-        at = text.find(name) if name else -1
-        before = text[: max(at, 0)].rstrip()
-        is_label = at <= _MOST_BEFORE and before.endswith((":", "："))
-        is_timed = at <= _MOST_TIME and not any(sign.isalpha() for sign in before)
-        if name and at >= 0 and (is_label or is_timed):
-            found.append((at, at + len(name)))
-    return min(found, key=lambda span: span[0], default=None)
-
-
-def _names(place: Place) -> Iterator[str]:
-    """Yield what a place is called: without its branch, too."""
-    for name in filter(None, (place["name"], place.get("name_hant"), place.get("name_en"))):
-        yield from (name, without_branch(name))
-
-
-def _words_beside(clause: str, place: Place) -> int | None:
-    """Return how many words a clause has beside facts that its card tells; None if it says more.
-
-    Of those beside a way none counts: "4 min on foot" says no more than "4 min".
-    """
-    far, minutes = _ways(place)
-    told = (place["open_time"], place.get("open_time_en"), place.get("hours"))
-    own_hours = [text for text in told if text]
-    hours, stars, count = _plain(" ".join(own_hours)), rating(place, "en"), 0
-
-    def taken(is_same: Callable[[re.Match[str]], bool]) -> Callable[[re.Match[str]], str]:
-        def replaced(found: re.Match[str]) -> str:
-            nonlocal count
-            count += is_same(found)
-            return "" if is_same(found) else found[0]
-
-        return replaced
-
-    def length(found: re.Match[str]) -> str:
-        return _point(found[1]) + ("km" if found[2][0] in "公千kK" else "m")
-
-    rest = _LENGTH.sub(taken(lambda found: length(found) in far), clause)
-    rest = _MINUTES.sub(taken(lambda found: int(found[1]) in minutes), rest)
-    is_way = count > 0
-    for text in own_hours:
-        count, rest = count + (text in rest), rest.replace(text, "", 1)
-    rest = _HOURS.sub(taken(lambda found: _plain(found[0]) in hours), rest)
-    rest = _STARS.sub(taken(lambda found: _point(found[found.lastindex or 0]) == stars), rest)
-    rest = _PRICE.sub(taken(lambda found: float(found[1] or found[2]) == place["cost"]), rest)
-    is_other = any(sign.isdigit() or sign in (_CITED, _SIGN) for sign in rest)
-    is_other = is_other or bool(_OWN_WORDS.search(rest))
-    letters, words = len(_UNSPACED.findall(rest)), len(_WORD.findall(rest))
-    is_told = count > 0 and not is_other and letters <= _MOST_LETTERS and words <= _MOST_WORDS
-    return (letters + words) * (not is_way) if is_told else None
-
-
-def _ways(place: Place) -> tuple[set[str], set[int]]:
-    """Return the lengths and the minutes of ways to a place that its card tells."""
-    further = [each["metres"] for each in place.get("further", [])]
-    # The straight line is no second figure beside the way.
-    lengths = [place["distance_m"], place.get("walk_m"), *further, place.get("detour_m")]
-    far = {metres(each, "en").replace(" ", "").replace(",", "") for each in lengths}
-    seconds = place.get("walk_s")
-    return far, set() if seconds is None else {max(1, round(seconds / 60))}
-
-
-def _point(figure: str) -> str:
-    """Return a figure with a point before its decimals: "4,5" is 4.5."""
-    return figure.replace(",", ".")
-
-
-def _plain(hours: str) -> str:
-    return hours.replace("–", "-").replace("~", "-").replace(" ", "")
-
-
-def is_name(words: str, place: Place) -> bool:
-    """Tell whether words are a place's name and nothing else."""
-    called, rest = [*_names(place)], words
-    names = (*called, place.get("name_pinyin", ""))
-    for name in called:
-        rest = rest.replace(name, "", 1)
-    rest = re.sub(r"[(（][^)）]*[)）]", "", rest)
-    known = set(_LETTERS.findall(" ".join(names).lower()))
-    return bool(words.strip()) and known.issuperset(_LETTERS.findall(rest.lower()))
 
 
 @dataclass(frozen=True)
@@ -472,11 +280,11 @@ class PlaceCards:
         text, written, depth = "", "", 0
         for child in children:
             depth += child.nesting if child.type in ("link_open", "link_close") else 0
-            plain = child.content if child.type == "text" else _CITED * len(child.content)
-            signed = plain.replace("†", _SIGN).replace("‡", _SIGN)
+            plain = child.content if child.type == "text" else CITED * len(child.content)
+            signed = plain.replace("†", SIGN).replace("‡", SIGN)
             # What another source says is no fact of the card.
             is_other = child.content.isdigit() and child.content != str(cited)
-            text += (_SIGN if is_other else _CITED) * len(child.content) if depth else signed
+            text += (SIGN if is_other else CITED) * len(child.content) if depth else signed
             written += child.content
             if child.type in _BREAKS:
                 text, written = f"{text}\n", f"{written}\n"
@@ -501,7 +309,7 @@ class PlaceCards:
         kept = _without_empty_links(kept)
         cites = {child.content for child in kept if child.content.isdigit()}
         words = "".join(child.content for child in kept if child.content not in cites)
-        return kept if _says(words) or cites - {str(cited)} else []
+        return kept if says_something(words) or cites - {str(cited)} else []
 
 
 def _cites(children: Sequence[Token]) -> list[int]:
