@@ -322,27 +322,12 @@ def on_cards(places: Sequence[Place], language: Language, *, is_report: bool) ->
     report is read for its plan, and shows none besides.
     """
     named = [place for place in places if place.get("mentioned")]
-    named = _each_once(named) if is_report else named
+    again = _records_again(named) if is_report else ()
+    named = [place for place in named if place["id"] not in again]
     others = [place for place in places if not (place.get("mentioned") or _lacks(place))]
     others = others[: 0 if is_report and named else _MOST_OTHERS]
     asked = [_without_unasked(_without_clock(place)) for place in [*named, *others]]
     return _in_traditional(asked, _AS_LISTED) if language == "zh-Hant" else asked
-
-
-def _each_once(places: Iterable[Place]) -> list[Place]:
-    """Return the places without further records of one that stands before them.
-
-    A square found under its name in two languages has two.
-    """
-    once = list[Place]()
-    for place in places:
-        names = _names_of(place)
-        if not any(
-            names & _names_of(other) and metres_apart(place["wgs84"], other["wgs84"]) < _ONE_PLACE
-            for other in once
-        ):
-            once.append(place)
-    return once
 
 
 def _names_of(place: Place) -> set[str]:
@@ -371,17 +356,25 @@ def _without_unasked(place: Place) -> Place:
 
 
 def _records_again(places: Iterable[Place]) -> set[str]:
-    """Return the ids of stops that another record of the same name and kind stands for.
+    """Return the ids of records that another one before them stands for.
 
-    A tram stop has one for each direction.
+    A square found under its name in two languages has two, a tram stop one for each direction.
     """
-    first = dict[tuple[str, str | None], str]()
-    return {
-        place["id"]
-        for place in places
-        if not is_stop(place)
-        and first.setdefault((place["name"], place["category"]), place["id"]) != place["id"]
-    }
+    firsts, again = list[tuple[Place, set[str]]](), set[str]()
+    for place in places:
+        names = _names_of(place)
+        if any(names & known and _is_one(place, first) for first, known in firsts):
+            again.add(place["id"])
+        else:
+            firsts.append((place, names))
+    return again
+
+
+def _is_one(place: Place, namesake: Place) -> bool:
+    """Return whether records of one name are one place: side by side, or a stop of one kind."""
+    if metres_apart(place["wgs84"], namesake["wgs84"]) < _ONE_PLACE:
+        return True
+    return not is_stop(place) and place["category"] == namesake["category"]
 
 
 def _is_unasked(place: Place) -> bool:
