@@ -61,6 +61,7 @@ def test_what_is_open_now_is_asked_by_each_place_s_own_clock() -> None:
     assert check(record(open_time="07:00-22:00"), now, "en")[0]["verdict"] == "satisfied"
     assert "asked_at" in demands(open_at="23:40", open_on=[6]), "a model may round"
     assert "asked_at" not in demands(open_at="21:00", open_on=[6])
+    assert "asked_at" not in demands(open_at="<23:43", open_on=[6])
     assert now_there(Turn(**values), [helsinki], {}) == "2026-11-29 周日 01:43 (UTC+2)"
 
 

@@ -5,15 +5,13 @@ Nothing is guessed: a field that is empty or cannot be read gives `unknown`.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date, datetime
 from operator import itemgetter
 from typing import Any, cast, get_args
 
 from agent.core.strings import letters_of, parted_brackets, split_at, without_accents
-from agent.evidence.feasts import is_public_holiday, open_on_feast
 from agent.evidence.figures import figures
 from agent.evidence.geo import decimal_text, distance_text
-from agent.evidence.hours import DAY_MINUTES, EVERY_DAY, Hours, Opening, hours_of
+from agent.evidence.hours import EVERY_DAY
 from agent.evidence.kinds import (
     KINDS,
     DemandOutcome,
@@ -28,9 +26,9 @@ from agent.evidence.kinds import (
 from agent.evidence.mentions import without_branch
 from agent.evidence.names import origin_text, own_distance
 from agent.evidence.nearness import beyond, near_verdict, walk_verdict
+from agent.evidence.open_when import BEFORE, open_verdict
 from agent.evidence.queries import clean_text
-from agent.evidence.records import cost_words, kind_text, kind_word, with_weekday
-from agent.evidence.seasons import is_in_season, season_words
+from agent.evidence.records import cost_words, kind_text, kind_word
 from agent.evidence.types import (
     Constraints,
     Distance,
@@ -40,7 +38,6 @@ from agent.evidence.types import (
     SortKey,
     Suits,
 )
-from agent.evidence.zones import CHINA, zone_named
 from agent.texts import Language, say
 
 _MAX_COST, _MAX_METRES, _MAX_WALK_MIN = 1e6, 50_000, 600
@@ -66,7 +63,7 @@ def valid_constraints(candidate: Mapping[str, Any]) -> Constraints:
         valid["min_rating"] = rating
     if candidate.get("free") is True:
         valid["free"] = True
-    if clock := valid_clock(candidate.get("open_at")):
+    if clock := _opening(candidate.get("open_at")):
         valid["open_at"] = clock
     if clock := valid_clock(candidate.get("open_until")):
         valid["open_until"] = clock
@@ -125,27 +122,19 @@ def valid_clock(value: object) -> str:
     return f"{hour:02}:{minute:02}" if hour <= _HOURS and minute < _MINUTES else ""
 
 
+def _opening(value: object) -> str:
+    """Return a time, with the sign before it where some time before it will do."""
+    told = str(value or "").strip()
+    clock = valid_clock(told.removeprefix(BEFORE))
+    return f"{BEFORE}{clock}" if clock and told.startswith(BEFORE) else clock
+
+
 def _number(value: object, high: float) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if 0 <= value <= high else None
 
 
-def _is_open(hours: Sequence[Opening], day: int, minute: int | None) -> bool:
-    """Return whether a place is open on a day at a minute, which may be after its midnight."""
-    if minute is None:
-        return any(day in each.days for each in hours)
-    next_day, before = 1 + day % 7, 1 + (day - 2) % 7
-    return any(
-        (day in each.days and each.start <= minute < each.end)
-        or (before in each.days and minute + DAY_MINUTES < each.end)
-        # Open round the clock goes on at midnight.
-        or (next_day in each.days and each.start == 0 <= minute - DAY_MINUTES < each.end)
-        for each in hours
-    )
-
-
-_SMALL_HOURS = 5 * 60
 _NONE = r"(?!)"
 _FITS: dict[Suits, tuple[str, str]] = {
     "children": (
@@ -218,7 +207,7 @@ def check(place: Place, constraints: Constraints, language: Language) -> list[Pl
         *unwanted,
         *_costs(place, constraints, language),
         _rating(place, constraints.get("min_rating"), language),
-        _open(place, constraints, language),
+        open_verdict(place, constraints, language),
         near_verdict(place, constraints.get("max_distance_m"), language),
         walk_verdict(place, constraints, language),
         *(
@@ -362,109 +351,6 @@ def _rating(place: Place, least: float | None, language: Language) -> PlaceVerdi
     values = {"rating": decimal_text(f"{rating or 0:g}", language),
               "limit": decimal_text(f"{least:g}", language)}  # fmt: skip
     return _verdict("min_rating", outcome, "rating", language, **values)
-
-
-def _open(place: Place, constraints: Constraints, language: Language) -> PlaceVerdict | None:
-    at, days = constraints.get("open_at"), constraints.get("open_on")
-    until = constraints.get("open_until") if at is None else None
-    date_meant = constraints.get("day")
-    if date_meant and date.fromisoformat(date_meant).isoweekday() not in (days or ()):
-        # One search alone may have a day of its own.
-        date_meant = None
-    if at and (moment := constraints.get("asked_at")):
-        there = datetime.fromtimestamp(moment, zone_named(place.get("zone") or str(CHINA)))
-        at, days, date_meant = f"{there:%H:%M}", [there.isoweekday()], there.date().isoformat()
-    if days and not (at or until) and is_named("hotel", place["category"]):
-        # The day is the one that somebody arrives on.
-        return None
-    ruled_out = [] if days else constraints.get("not_on", [])
-    if not (at or days or until or ruled_out):
-        return None
-    seasons = hours_of(place)
-    constraint = "open_at" if at else "open_until" if until else "open_on" if days else "not_on"
-    names = [say(f"records.weekdays.{day}", language) for day in days or ruled_out]
-    if ruled_out:
-        days = sorted(EVERY_DAY.difference(ruled_out))
-        names = names if constraint == "not_on" else []
-    when = " ".join([*names, *filter(None, [at or until])])
-    # The hours themselves stand in the place's line, wherever this does.
-    values = {"when": when}
-    outcomes = {openness(hours, at, days, until=until) for hours in seasons}
-    outcome: DemandOutcome = outcomes.pop() if len(outcomes) == 1 else "unknown"
-    verdict = _verdict(constraint, outcome, "open_time", language, **values)
-    if date_meant and seasons != [_ROUND_THE_CLOCK]:
-        verdict = _on_its_date(verdict, place, date_meant, (at, until), language, when=when)
-    if verdict["verdict"] == "satisfied" and not is_in_season(place, date_meant):
-        told = season_words(place["seasons"], language)
-        verdict = _verdict(constraint, "unknown", "seasons", language, **values)
-        verdict["text"] += say("punctuation.brackets", language, text=told)
-    if until and verdict["verdict"] == "satisfied" and _closes_then(seasons, until, days):
-        # Who wants to stay past ten has not found a place that closes at ten.
-        text = say("constraints.open_until.no_longer", language, **values)
-        return PlaceVerdict(**{**verdict, "text": text})
-    return verdict
-
-
-_ROUND_THE_CLOCK = [Opening(EVERY_DAY, 0, DAY_MINUTES)]
-
-
-def _on_its_date(
-    verdict: PlaceVerdict,
-    place: Place,
-    date_meant: str,
-    clocks: tuple[str | None, str | None],
-    language: Language,
-    *,
-    when: str,
-) -> PlaceVerdict:
-    """Return a verdict on a weekday as it is on that date: weekly hours speak of no holidays."""
-    day = date.fromisoformat(date_meant)
-    if not is_public_holiday(place, day):
-        return verdict
-    at, until = clocks
-    outcome = open_on_feast(place, day, at=at, until=until)
-    if outcome == "unknown" and verdict["verdict"] != "satisfied":
-        return verdict
-    told = with_weekday(date_meant, language)
-    text = say(f"constraints.feast.{outcome}", language, day=told, when=when)
-    on_feast = PlaceVerdict(**{**verdict, "verdict": outcome, "text": text})
-    if outcome == "unknown":
-        on_feast["ordinarily"] = True
-    return on_feast
-
-
-def _closes_then(seasons: Sequence[Hours], until: str, days: Sequence[int] | None) -> bool:
-    hour, minute = map(int, until.split(":"))
-    past = hour * 60 + minute + 1
-    later = f"{past // 60 % 24:02}:{past % 60:02}"
-    return all(openness(hours, None, days, until=later) == "violated" for hours in seasons)
-
-
-def openness(
-    hours: Hours, at: str | None, days: Sequence[int] | None, *, until: str | None = None
-) -> DemandOutcome:
-    """Return whether hours hold at a time (`HH:MM`), or till one, on one of some ISO weekdays.
-
-    Without a day, the time has to fit every day on which the place opens at all.
-    """
-    if hours is None:
-        return "unknown"
-    minute = None
-    if clock := until or at:
-        hour, _, rest = clock.partition(":")
-        minute = int(hour) * 60 + int(rest)
-        if until:
-            # Open till 22:00 is open in the minute before; till 2:00, after midnight.
-            minute += (DAY_MINUTES if minute <= _SMALL_HOURS else 0) - 1
-        else:
-            minute %= DAY_MINUTES
-    listed = days or [day for day in sorted(EVERY_DAY) if _is_open(hours, day, None)]
-    known = [each for each in hours if not each.written]
-    surely = [_is_open(known, day, minute) for day in listed]
-    perhaps = [_is_open(hours, day, minute) for day in listed]
-    if listed and (any(surely) if days else all(surely)):
-        return "satisfied"
-    return "unknown" if any(perhaps) else "violated"
 
 
 def _suits(place: Place, suits: Suits, language: Language) -> PlaceVerdict:

@@ -84,7 +84,7 @@ class Constraints(TypedDict, total=False):
     free: bool
     """It must cost nothing."""
     open_at: str
-    """`HH:MM`, 24 hours."""
+    """`HH:MM`, 24 hours; behind `<` some time before it will do."""
     asked_at: float
     """The moment of the question, in seconds since the epoch, where `open_at` is that moment: a
     place is open or closed by its own clock."""

@@ -17,7 +17,6 @@ from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.processor import compute
 from agent.core.progress import Emit, event
-from agent.evidence.constraints import openness
 from agent.evidence.geo import location_in, metres_apart
 from agent.evidence.hours import clock_of, hours_of
 from agent.evidence.kinds import (
@@ -38,6 +37,7 @@ from agent.evidence.mentions import (
     without_origins,
 )
 from agent.evidence.names import with_pinyin
+from agent.evidence.open_when import openness
 from agent.evidence.ordering import judged
 from agent.evidence.outing.aim import Aim, stars_of
 from agent.evidence.outing.legs import HERE, Legs, used_legs

@@ -50,7 +50,7 @@ class PlannedConstraints(BaseModel):
     min_rating: float | None = None
     free: bool | None = None
     open_at: str | None = None
-    open_until: str | None = Field(None, description="past ten: 22:30")
+    open_until: str | None = None
     open_on: list[int] = Field(default_factory=list, description="1 Monday")
     not_on: list[int] = Field(default_factory=list)
     max_distance_m: int | None = None

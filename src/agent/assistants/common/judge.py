@@ -19,6 +19,7 @@ from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.statements import Notation, Statement
 from agent.evidence.mentions import source_ids
 from agent.evidence.numbering import source_key
+from agent.evidence.open_when import BEFORE
 from agent.evidence.ordering import judged as with_verdicts
 from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.references import headed_title, untitled
@@ -146,7 +147,7 @@ def evidence_of(
 def _hours_asked(demands: Iterable[Constraints | None]) -> list[str]:
     """Return the times that places are to be open at or until, by the question or one search."""
     asked = ((each or {}).get(key) for each in demands for key in ("open_at", "open_until"))
-    return list(dict.fromkeys(str(time) for time in asked if time))
+    return list(dict.fromkeys(str(time).removeprefix(BEFORE) for time in asked if time))
 
 
 def _records(

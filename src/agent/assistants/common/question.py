@@ -35,6 +35,7 @@ from agent.evidence.kinds import is_stop, kind_searched
 from agent.evidence.language import fold
 from agent.evidence.maps import WAYS, dated
 from agent.evidence.mentions import mentioned, places_of
+from agent.evidence.open_when import BEFORE
 from agent.evidence.outing.schedule import MEALS
 from agent.evidence.outing.wish import is_looked_up, meant_by, valid_day, valid_wish
 from agent.evidence.queries import clean_text, drop_seen, is_visible, shares_nothing
@@ -234,7 +235,9 @@ def _with_moment(demands: Constraints, turn: Turn) -> Constraints:
     the place's. A time that stands in the question is its own, however near.
     """
     clock, told = demands.get("open_at"), turn.get("now", "").partition(" (")[0][-5:]
-    if not clock or not told or abs(minutes_of(clock) - minutes_of(told)) > _ROUNDED:
+    if not clock or clock.startswith(BEFORE) or not told:
+        return demands
+    if abs(minutes_of(clock) - minutes_of(told)) > _ROUNDED:
         return demands
     own = {each.clock % _HALF_DAY for each in figures(turn["question"]) if each.clock is not None}
     if minutes_of(clock) % _HALF_DAY in own:
@@ -457,12 +460,12 @@ def _with_earlier(
 
 def _of_its_kind(demands: Constraints, queries: Sequence[Query]) -> Constraints:
     """Return what has to suit somebody with its kind, where all that is searched for is of one."""
-    words = [word for query in queries for word in (query["map"] or {}).get("keywords", [])]
-    kinds = {kind_searched(word) for word in words}
+    tasks = [task for query in queries if (task := query["map"])]
+    kinds = {kind_searched(word) for task in tasks for word in task.get("keywords", [])}
     if "kind" in demands or len(kinds) != 1 or PEOPLE.isdisjoint(demands.get("suits", ())):
         return demands
-    kind = kinds.pop()
-    return Constraints(**{**demands, "kind": kind}) if kind in FOR_ANYBODY else demands
+    own = [kind for kind in FOR_ANYBODY if kind in kinds]
+    return Constraints(**{**demands, "kind": own[0]}) if own else demands
 
 
 def _with_kind(demands: Constraints, queries: Sequence[Query], previous: Previous) -> Constraints:

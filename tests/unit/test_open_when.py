@@ -1,0 +1,30 @@
+"""When somebody wants to be somewhere, in the words that they said it with."""
+
+from typing import get_args
+
+import pytest
+
+from agent.evidence.constraints import check, valid_constraints
+from agent.evidence.types import Place
+from agent.texts import Language
+from tests.unit.test_evidence_mentions import place
+
+
+@pytest.mark.parametrize("language", get_args(Language))
+def test_who_asks_for_a_time_before_nine_reads_nine_and_no_other_clock(language: Language) -> None:
+    """A café was "open 08:30": the model's own time for "before 9"."""
+    cafe = Place(**{**place("甲"), "open_time": "周一至周日 07:30-22:00"})
+    [verdict] = check(cafe, {"open_at": "<09:00"}, language)
+    assert verdict["verdict"] == "satisfied"
+    assert "09:00" in verdict["text"]
+    assert not {"<", "08:59"} & {*verdict["text"].split(), verdict["text"][:1]}
+    [at_nine] = check(cafe, {"open_at": "09:00"}, language)
+    assert at_nine["text"] != verdict["text"]
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [("<09:00", "<09:00"), ("< 9:00", "<09:00"), ("09:00", "09:00"), ("<soon", ""), ("<", "")],
+)
+def test_a_time_before_which_it_is_to_be_is_kept_as_such(written: str, kept: str) -> None:
+    assert valid_constraints({"open_at": written}).get("open_at", "") == kept
