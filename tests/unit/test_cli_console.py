@@ -207,12 +207,28 @@ def test_the_terminal_shows_answer_places_usage_and_the_next_command() -> None:
     assert 'tanlu ask --thread T "…"' in shown
 
 
-def test_a_long_address_is_cut_in_the_text_and_stands_whole_in_the_list_of_sources() -> None:
-    url = f"https://example.com/{'a' * 120}"
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        (f"https://example.com/{'a' * 120}", f"https://example.com/{'a' * 60}…"),
+        ("https://example.com/%E5%8C%97%E4%BA%AC", "https://example.com/北京"),
+        ("https://example.com/%1B%5B2Jx", "https://example.com/[2Jx"),
+    ],
+)
+def test_an_address_is_read_as_it_is_written_and_cut_where_it_is_long(url: str, shown: str) -> None:
     text = f"见[官网]({url})。\n\n**来源**\n\n1. [遛娃指南]({url}) — example.com"
-    shown = pretty(outcome(text, places=[], sources=[source(1, url)]), width=200)
-    assert f"官网 {url[:100]}…。" in shown
-    assert f"遛娃指南 {url} — example.com" in shown
+    told = pretty(outcome(text, places=[], sources=[source(1, url)]), width=200)
+    assert f"官网 {shown}。" in told
+    assert f"遛娃指南 {shown}" in told
+    assert f"{shown} — example.com" not in told, "the address says whose it is"
+
+
+@pytest.mark.parametrize("title", ["https://example.com/a", "example.com/a/", "www.example.com/a"])
+def test_a_title_that_is_the_address_stands_once(title: str) -> None:
+    url = "https://www.example.com/a" if title.startswith("www") else "https://example.com/a"
+    text = f"好。[1]({url})\n\n**来源**\n\n1. [{title}]({url})"
+    told = pretty(outcome(text, places=[], sources=[source(1, url, title)]), width=200)
+    assert told.count("example.com/a") == 1
 
 
 def test_a_long_cell_of_a_table_stands_whole_on_several_lines() -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import ClassVar
+from urllib.parse import unquote
 
 from markdown_it.token import Token
 from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
@@ -20,7 +21,9 @@ from rich.table import Table
 from rich.text import Text
 
 from agent.cli.console import printable
+from agent.cli.wrapping import WrappedText
 from agent.client.run_result import RunResult
+from agent.core.strings import one_line
 from agent.evidence.changes import AnswerChanges
 from agent.evidence.geo import decimal_text
 from agent.evidence.markdown import open_url
@@ -40,8 +43,8 @@ from agent.export.svg_map import numbered_places
 from agent.texts import Language, say
 
 MOST_PLACES = 15
-_SHORT_URL = 100
-_LINE = "line"
+_SHORT_URL = 80
+_LINE, _ESCAPE = "line", "\\"
 
 
 def print_outcome(
@@ -114,7 +117,7 @@ def _print_pretty(console: Console, outcome: RunResult, follow_up: str, notice: 
     shown = {number for number, source in numbered_sources(finished) if source["id"] in told}
     if others := _other_references(answer, shown):
         console.print()
-        console.print(_AnswerText(others, is_list=True))
+        console.print(_AnswerText(others))
     if not follow_up:
         return
     console.print()
@@ -134,11 +137,20 @@ def _other_references(answer: str, shown: Collection[int]) -> str:
     title, *lines = answer[len(strip_references(answer)) :].strip().splitlines() or [""]
     rows = [line.partition(". ") for line in lines]
     others = [
-        f"\\[{number}\\] {source}  "
+        f"\\[{number}\\] {_without_site(source)}  "
         for number, _, source in rows
         if source and int(number) not in shown
     ]
     return "\n".join([title, "", *others]) if others else ""
+
+
+def _without_site(row: str) -> str:
+    """Return a source's row without the site that its address, printed behind the title, has."""
+    linked, _, site = row.rpartition(" — ")
+    is_told = linked.endswith(")") and f"://{site.replace(_ESCAPE, '')}" in linked.replace(
+        "www.", ""
+    )
+    return linked if is_told else row
 
 
 def _place_lines(places: Sequence[Place], text: "_AnswerText", answer: FinishedAnswer) -> Table:
@@ -158,13 +170,13 @@ def _place_lines(places: Sequence[Place], text: "_AnswerText", answer: FinishedA
 
 def _line_of(card: Card, *, cited: bool) -> Text:
     """Return a place in one line; `cited` with the number by which sentences cite it."""
-    line = Text(printable(card.name), style="bold")
+    line = WrappedText(printable(card.name), style="bold")
     if url := open_url(card.url):
         line.stylize(Style(link=url))
     lines = (*card.facts, card.address, *card.demands)
     facts = "".join(f" · {fact}" for fact in lines if fact)
     told = "".join([f" {card.local}" if card.local else "", facts])
-    return Text.assemble(line, (printable(told), "dim"), f" [{card.cited}]" if cited else "")
+    return WrappedText.assemble(line, (printable(told), "dim"), f" [{card.cited}]" if cited else "")
 
 
 class _Bullet(ListItem):
@@ -210,12 +222,21 @@ class _Bullet(ListItem):
             yield from super().render_number(console, options, number, last_number)
 
 
+class _Paragraph(Paragraph):
+    """Show a paragraph whose words stay whole beside Chinese ones."""
+
+    def on_enter(self, context: MarkdownContext) -> None:
+        """Begin its text."""
+        super().on_enter(context)
+        self.text = WrappedText(justify="left")
+
+
 class _TableCell(TableDataElement):
     """Show a cell of a table on as many lines as it needs: Han has no blanks to part them at."""
 
     def __init__(self, justify: JustifyMethod) -> None:
         super().__init__(justify)
-        self.content.overflow = "fold"
+        self.content = WrappedText("", justify=justify, overflow="fold")
 
 
 class _AnswerText(Markdown):
@@ -224,19 +245,17 @@ class _AnswerText(Markdown):
     elements: ClassVar = {
         **Markdown.elements,
         "list_item_open": _Bullet,
+        "paragraph_open": _Paragraph,
         "th_open": _TableCell,
         "td_open": _TableCell,
     }
 
-    def __init__(
-        self, markdown: str, cards: PlaceCards | None = None, *, is_list: bool = False
-    ) -> None:
+    def __init__(self, markdown: str, cards: PlaceCards | None = None) -> None:
         super().__init__(markdown)
         tokens = cards.apply(self.parsed) if cards else self.parsed
-        longest = None if is_list else _SHORT_URL
         for token in tokens:
             children = token.children
-            token.children = _readable(children, longest) if children else children
+            token.children = _readable(children) if children else children
         self._texts = ["".join(child.content for child in token.children or []) for token in tokens]
         for index, token in enumerate(tokens):
             if token.type == CARD:
@@ -251,11 +270,10 @@ class _AnswerText(Markdown):
         return any(f"[{number}]" in text for text in self._texts)
 
 
-def _readable(children: Sequence[Token], longest: int | None) -> list[Token]:
+def _readable(children: Sequence[Token]) -> list[Token]:
     """Return a paragraph's tokens with `[1]` in brackets, and a title followed by its URL.
 
-    Of an address with more characters than the longest stands the beginning; the list of sources
-    has it whole, for not every terminal opens a title.
+    Of a long address stands the beginning, as one reads it; the title's link has it whole.
     """
     kept = list[Token]()
     link: Token | None = None
@@ -272,11 +290,20 @@ def _readable(children: Sequence[Token], longest: int | None) -> list[Token]:
         if title.isdigit():
             inside = [Token("text", "", 0, content=f"[{title}]")]
         kept[begin:] = [link, *inside, child] if url else inside
-        if url and not title.isdigit():
-            shown = url if len(url) <= (longest or len(url)) else f"{url[:longest]}…"
+        if url and not title.isdigit() and (shown := _address(url, title)):
             kept.append(Token("text", "", 0, content=f" {shown}"))
         link = None
     return kept
+
+
+def _address(url: str, title: str) -> str:
+    """Return an address as it is read beside a title; empty where the title is that address."""
+    read = one_line(printable(unquote(url)))
+    bare = {text.partition("://")[2] or text for text in (url, read)}
+    is_told = (title.partition("://")[2] or title).rstrip("/ ") in {
+        each.rstrip("/") for each in bare
+    }
+    return "" if is_told else read if len(read) <= _SHORT_URL else f"{read[:_SHORT_URL]}…"
 
 
 def changes_text(changes: AnswerChanges, at: str, language: Language) -> str:
