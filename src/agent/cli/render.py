@@ -147,9 +147,8 @@ def _other_references(answer: str, shown: Collection[int]) -> str:
 def _without_site(row: str) -> str:
     """Return a source's row without the site that its address, printed behind the title, has."""
     linked, _, site = row.rpartition(" — ")
-    is_told = linked.endswith(")") and f"://{site.replace(_ESCAPE, '')}" in linked.replace(
-        "www.", ""
-    )
+    address = open_url(linked.rpartition("](")[2].removesuffix(")")).replace("www.", "")
+    is_told = f"://{site.replace(_ESCAPE, '')}" in address
     return linked if is_told else row
 
 
