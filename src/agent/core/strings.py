@@ -76,6 +76,11 @@ def letters_of(text: str) -> str:
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
 
 
+def latin_length(text: str) -> int:
+    """Return how long a text is in Latin letters: a Han character says as much as three."""
+    return sum(3 if char >= "\u3000" else 1 for char in text)
+
+
 def split_at(text: str, signs: str) -> list[str]:
     """Return the parts of a text between any of the signs, empty ones too."""
     for sign in signs[1:]:

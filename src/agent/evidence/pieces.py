@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from agent.core.processor import breathe
-from agent.core.strings import is_table_rule
+from agent.core.strings import is_table_rule, latin_length
 from agent.evidence.language import sentence_spans, without_marks
 
-_LONG, _HAN_WEIGHT, _WEIGHT, _LIGHT = 300, 3, 300, 100
+_LONG, _WEIGHT, _LIGHT = 300, 300, 100
 """Characters of a piece; what a Han character weighs against a letter; letters of a passage, at
 most and, where more follows, at least."""
 MOST_READ = 400_000
@@ -70,7 +70,7 @@ def packed(texts: Iterable[str]) -> Iterator[str]:
         pending, weight, head = list[str](), 0, ""
         for piece, its_head in with_heads(text[:MOST_READ]):
             breathe()
-            size = len(piece) + (_HAN_WEIGHT - 1) * sum(char >= "\u3000" for char in piece)
+            size = latin_length(piece)
             is_full = weight + size > _WEIGHT or its_head != head
             # A title alone says nothing of what stands under it.
             if pending and is_full and weight >= _LIGHT:

@@ -7,16 +7,16 @@ from its unit alone, so that only what can be nothing else is accused.
 from collections.abc import Container, Iterator
 from decimal import Decimal
 
-from agent.core.strings import letters_of, word_set
+from agent.core.strings import latin_length, letters_of, word_set
 from agent.evidence.claims.passages import Evidence
-from agent.evidence.claims.statements import Statement
+from agent.evidence.claims.statements import Statement, without_figures
 from agent.evidence.figures import Figure, figures, same
 from agent.evidence.hours import yearly_hours
 from agent.evidence.language import fold
 from agent.evidence.mentions import mentioned, without_origins
 from agent.evidence.types import Place
 
-_BEST, _MOST_PEOPLE, _MOST_WORDS, _HAN_WEIGHT = 5, 20, 24, 3
+_BEST, _MOST_PEOPLE, _MOST_WORDS = 5, 20, 24
 _TO = word_set("- – — ~ 至 到 to")
 
 _A_HEAD = ("person", Decimal(1))
@@ -38,11 +38,8 @@ def otherwise(
     its = {other["id"] for other in places if other["source"] in statement.cited}
     if place is None or mentioned(places, statement.said).keys() - its:
         return []
-    words = fold(statement.said).replace(fold(place["name"]), " ")
-    for figure in stated:
-        words = words.replace(fold(figure.text), " ", 1)
-    rest = letters_of(words)
-    if sum(_HAN_WEIGHT if char >= "\u3000" else 1 for char in rest) > _MOST_WORDS:
+    rest = fold(without_figures(statement.said, stated)).replace(fold(place["name"]), " ")
+    if latin_length(letters_of(rest)) > _MOST_WORDS:
         return []
     cited = (p for p in evidence.passages if p.source in statement.cited)
     known = [*evidence.told, *(figure for passage in cited for figure in passage.figures)]

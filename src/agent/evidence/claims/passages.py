@@ -1,7 +1,6 @@
 """Find the passages of what an answer rests on that may decide a statement."""
 
 import math
-from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -33,7 +32,7 @@ _SHORT_SOURCE, _SHORT_SOURCES = 700, 1400
 statement cites: shared words do not tell which passage decides, of another language least."""
 _SMALL_OWN = 1500
 """Tokens of own documents that are shown whole to whoever judges: each bears on the others."""
-_MOST_OF_A_SPAN, _MOST_WORDS, _MOST_HELD, _NEXT_DAYS = 0.6, 12, 20, 9
+_NEXT_DAYS = 9
 
 
 @dataclass(frozen=True)
@@ -61,45 +60,44 @@ class _FigureIndex:
     """Find the passages that have a figure without comparing it with each of theirs."""
 
     def __init__(self, passages: Iterable[Passage]) -> None:
-        self._numbers = list[tuple[Decimal, int, Figure]]()
-        self._others: dict[object, list[tuple[int, Figure]]] = {}
+        self._found = defaultdict[object, list[tuple[int, Figure]]](list)
         self.values = set[Decimal]()
         for place, passage in enumerate(passages):
             breathe()
             for figure in passage.figures:
                 for key in _keys(figure):
-                    self._others.setdefault(key, []).append((place, figure))
-                if figure.date is None and figure.clock is None:
-                    values = {v for one in figure.readings for v in (one.amount, one.bare)}
-                    self._numbers += [(value, place, figure) for value in values]
+                    self._found[key].append((place, figure))
             self.values |= values_of(passage.figures)
-        self._numbers.sort(key=itemgetter(0))
 
     def holders(self, figure: Figure) -> list[int]:
         """Return the places of the passages that say the figure."""
-        near = [pair for key in _keys(figure) for pair in self._others.get(key, ())]
-        if figure.date is None and figure.clock is None:
-            said = {v for one in figure.readings for v in (one.amount, one.bare)}
-            for value in {v * share for v in said for share in _SHARES}:
-                low, high = sorted((value * _LOW, value * _HIGH))
-                begin = bisect_left(self._numbers, low, key=itemgetter(0))
-                end = bisect_right(self._numbers, high, key=itemgetter(0))
-                near += [(place, other) for _, place, other in self._numbers[begin:end]]
+        near = chain.from_iterable(self._found.get(key, ()) for key in _keys(figure, _NEAR))
         return sorted({place for place, other in near if same(figure, other)})
 
 
-_LOW, _HIGH = Decimal("0.9"), Decimal("1.1")
-_SHARES = (1, 100, Decimal("0.01"))
+_NEAR = [(share, step) for share in (1, 100, Decimal("0.01")) for step in (-1, 0, 1)]
+"""A number may be a share of another; rounded by less than a tenth, it is at most a size apart."""
+_SIZES = 20
+"""Of a decade."""
 
 
-def _keys(figure: Figure) -> list[object]:
-    """Return what a date or a time of day is found by; a year is also a number."""
+def _keys(figure: Figure, near: Iterable[tuple[Decimal | int, int]] = ((1, 0),)) -> set[object]:
+    """Return what a figure is found by: a year is also a number, and a number has its size."""
     if figure.date is not None:
         year, month, day = figure.date
-        return [key for key in (("year", year), ("day", month, day), ("month", month)) if key[-1]]
+        return {key for key in (("year", year), ("day", month, day), ("month", month)) if key[-1]}
     if figure.clock is not None:
-        return [("time", minute) for minute in figure.clocks]
-    return [("year", int(figure.value))] if 1000 <= figure.value < 3000 else []
+        return {("time", minute) for minute in figure.clocks}
+    said = {abs(value) for one in figure.readings for value in (one.amount, one.bare)}
+    sizes = {_size(value * share) + step for value in said for share, step in near}
+    years = {("year", int(figure.value))} if 1000 <= figure.value < 3000 else set()
+    return sizes | years
+
+
+def _size(value: Decimal) -> int:
+    """Return how great a number is, in twentieths of a decade."""
+    decade = value.adjusted()
+    return decade * _SIZES + int(math.log10(value.scaleb(-decade) or 1) * _SIZES)
 
 
 @dataclass(frozen=True)
@@ -278,18 +276,12 @@ class Evidence:
         """Return whether a passage has a span as it is."""
         return any(span in passage.text for passage in self.passages)
 
-    def holding(self, span: str) -> list[Passage]:
-        """Return the best passages that have most of the rarest words of a span."""
-        rarest = sorted(((self._rarity_of(word), word) for word in words(span)), reverse=True)
-        held = defaultdict[int, float](float)
-        for weight, word in rarest[:_MOST_WORDS]:
-            breathe()
-            for place in self._holders.get(word, ()):
-                held[place] += weight
-        enough = _MOST_OF_A_SPAN * sum(weight for weight, _ in rarest[:_MOST_WORDS])
-        fits = (place for place, weight in held.items() if weight >= enough)
-        best = nlargest(_MOST_HELD, fits, key=lambda place: (held[place], -place))
-        return [self.passages[place] for place in best]
+    def nearest(self, statement: Statement) -> tuple[Passage, ...]:
+        """Return the passage of what a statement cites, or was told, that has most of its words."""
+        own, names = words(statement.plain), (KNOWN, *statement.sources)
+        of_it = [passage for passage in self.passages if passage.source in names]
+        best = max(of_it, key=lambda passage: len(own & passage.words), default=None)
+        return (best,) if best and 2 * len(own & best.words) > len(own) else ()
 
     def best(self, statement: Statement, budget: int) -> list[Passage]:
         """Return the passages to show for a statement, within a budget of tokens.

@@ -2,15 +2,16 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, product
 
-from agent.core.strings import letters_of, split_at
+from agent.core.strings import latin_length, letters_of, split_at
 from agent.evidence.claims.citing import cite_of, with_sources
 from agent.evidence.claims.judging import Ruling, cited_by, without_citation_numbers
-from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome
+from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome, Verdict
 from agent.evidence.claims.own_record import otherwise
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
-from agent.evidence.claims.statements import NAMING, Statement, states
+from agent.evidence.claims.statements import NAMING, Statement, states, without_figures
 from agent.evidence.claims.sums import MOST_FIGURES, bounds, computed, says, stands
 from agent.evidence.days import date_beside, days_without_year, real_day, weekdays_in
 from agent.evidence.figures import Figure, distinct, figures, same
@@ -34,17 +35,18 @@ def proved(
     code has added up.
     """
     added = [*totals, *(figure for one in statements for figure in right_results(one.plain))]
-    lent = [*added]
+    proof = _Proof(evidence, added, lent=[*added])
     for at, ruling in rulings.items():
-        lent += figures(statements[at].said)[:MOST_FIGURES] if _letter(ruling) == "o" else ()
+        if _letter(ruling) == "o":
+            proof.lend(statements[at])
     outcomes = [Outcome("unchecked")] * len(statements)
     for _ in range(2):
         for at, ruling in rulings.items():
             if outcomes[at].verdict == "unchecked":
-                outcomes[at] = _proved(statements[at], ruling, evidence, lent, added)
+                outcomes[at] = proof.of(statements[at], ruling)
                 if outcomes[at].verdict in ("supported", "computed"):
-                    lent += figures(statements[at].said)[:MOST_FIGURES]
-        lent = distinct(lent)[:_MOST_LENT]
+                    proof.lend(statements[at])
+        proof.lent = distinct(proof.lent)[:_MOST_LENT]
     outcomes = [
         outcome if outcome.fails else _by_code(one, outcome, rulings.get(at), evidence)
         for at, (one, outcome) in enumerate(zip(statements, outcomes, strict=True))
@@ -86,134 +88,121 @@ def _of_plan(statement: Statement, ruling: Ruling | None) -> list[Figure]:
     ]
 
 
-def _proved(
-    statement: Statement,
-    ruling: Ruling,
-    evidence: Evidence,
-    lent: Sequence[Figure],
-    added: Sequence[Figure],
-) -> Outcome:
-    named = (evidence.by_name.get(name.strip("[] ")) for name in ruling.p)
-    passages = tuple(passage for passage in named if passage)
-    letter = _letter(ruling)
-    if letter == "o":
-        return Outcome("own")
-    if letter == "c":
-        return computed(statement, ruling.calc, passages, evidence, lent)
-    if letter == "s":
-        return _supported(statement, ruling, passages, evidence, lent)
-    return _accused(statement, ruling, passages, evidence, added)
+@dataclass
+class _Proof:
+    """Prove one ruling after the other: what is borne out lends its figures to later ones."""
 
+    evidence: Evidence
+    added: Sequence[Figure]
+    """What right sums of the text give."""
+    lent: list[Figure]
 
-def _accused(
-    statement: Statement,
-    ruling: Ruling,
-    passages: tuple[Passage, ...],
-    evidence: Evidence,
-    added: Sequence[Figure],
-) -> Outcome:
-    """Return a statement as missing, or contradicted where a passage has the words against it.
+    def lend(self, statement: Statement) -> None:
+        """Let other statements use a statement's figures."""
+        self.lent += figures(statement.said)[:MOST_FIGURES]
 
-    Only where the words at fault stand in it, and are not those of what it cites, or was told, nor
-    figures that right sums of the text have `added` up.
-    """
-    letter, plain = _letter(ruling), statement.plain
-    spans = tuple(span for words in ruling.bad if (span := span_in(words, plain)))
-    if not spans and (letter == "n" or any(span_in(words, statement.row) for words in ruling.bad)):
-        # A row's head has no ruling of its own: a cell is wrong of it.
-        spans = (plain,)
-    # What stands nowhere names no passage: its wording rests on what it cites, or the statement.
-    rests_on = {*statement.cited, *cited_by(ruling.fix, evidence), KNOWN}
-    told = dict.fromkeys([*passages, *(p for p in evidence.passages if p.source in rests_on)])
-    fix = ruling.fix if is_sound_fix(ruling.fix, statement, [*told], spans) else ""
-    # A judge puts together what a passage says in two places.
-    parts = [ruling.says, *filter(None, split_at(ruling.says.replace("...", "…"), ";；…"))]
-    pairs = ((span_in(words, one.text), one) for words, one in product(parts, passages))
-    quote, passage = next((pair for pair in pairs if pair[0]), ("", None))
-    if letter == "x" and spans and passage:
-        if all(_agrees(span, quote) for span in spans):
-            return Outcome("unchecked", passages=passages)
-        return Outcome("contradicted", spans, (passage,), quote, fix=fix)
-    if not passage:
-        # A hedge is dropped where the words stand and the passage's others do not.
-        right = {words for words, is_right, _ in _told_days(plain, evidence) if is_right}
-        spans = tuple(
-            span
-            for span in spans
-            if not (_is_borne(span, statement, evidence) or any(span in words for words in right))
+    def of(self, statement: Statement, ruling: Ruling) -> Outcome:
+        """Return a statement's outcome by its ruling."""
+        named = (self.evidence.by_name.get(name.strip("[] ")) for name in ruling.p)
+        passages = tuple(passage for passage in named if passage)
+        letter = _letter(ruling)
+        if letter == "o":
+            return Outcome("own")
+        if letter == "c":
+            return computed(statement, ruling.calc, passages, self.evidence, self.lent)
+        if letter == "s":
+            return self._supported(statement, ruling, passages)
+        return self._accused(statement, ruling, passages)
+
+    def _accused(
+        self, statement: Statement, ruling: Ruling, passages: tuple[Passage, ...]
+    ) -> Outcome:
+        """Return a statement as missing, or contradicted where a passage has the words against it.
+
+        Only where the words at fault stand in it, and are not those of what it cites, or was told,
+        nor figures that right sums of the text have added up.
+        """
+        letter, plain, evidence = _letter(ruling), statement.plain, self.evidence
+        spans = tuple(span for words in ruling.bad if (span := span_in(words, plain)))
+        of_row = any(span_in(words, statement.row) for words in ruling.bad)
+        if not spans and (letter == "n" or of_row):
+            # A row's head has no ruling of its own: a cell is wrong of it.
+            spans = (plain,)
+        # What stands nowhere names no passage: its wording rests on what it, or the text, cites.
+        rests_on = {*statement.cited, *cited_by(ruling.fix, evidence), KNOWN}
+        told = dict.fromkeys([*passages, *(p for p in evidence.passages if p.source in rests_on)])
+        fix = ruling.fix if is_sound_fix(ruling.fix, statement, [*told], spans) else ""
+        # A judge puts together what a passage says in two places.
+        parts = [ruling.says, *filter(None, split_at(ruling.says.replace("...", "…"), ";；…"))]
+        pairs = ((span_in(words, one.text), one) for words, one in product(parts, passages))
+        quote, passage = next((pair for pair in pairs if pair[0]), ("", None))
+        if letter == "x" and spans and passage:
+            if all(_agrees(span, quote) for span in spans):
+                return Outcome("unchecked", passages=passages)
+            return Outcome("contradicted", spans, (passage,), quote, fix=fix)
+        if not passage:
+            # A hedge is dropped where the words stand and the passage's others do not.
+            spans = tuple(span for span in spans if not self._is_borne(span, statement))
+        spans = tuple(span for span in spans if not self._is_added_up(span, plain))
+        verdict: Verdict = "missing" if spans and letter in ("p", "n", "x") else "unchecked"
+        cite = cite_of(statement, passages, evidence) if letter == "p" else None
+        return Outcome(verdict, spans, passages, cite=cite, fix=fix)
+
+    def _is_added_up(self, span: str, text: str) -> bool:
+        """Return whether the figures of some words are what right sums give: that is no accusation.
+
+        Small numbers that only count may stand beside them.
+        """
+
+        def is_result(figure: Figure) -> bool:
+            of_it = (one.kind for one in self.added if one.value == figure.value)
+            return any(kind == figure.kind or not (kind and figure.kind) for kind in of_it)
+
+        told = [figure for figure in figures(span) if states(figure, text)]
+        return bool(told) and all(map(is_result, told))
+
+    def _is_borne(self, span: str, statement: Statement) -> bool:
+        """Return whether some words stand as they are in what their statement cites, or was told.
+
+        So do times alone of a planned day, and a day with its right weekday.
+        """
+        evidence, told = self.evidence, (KNOWN, *statement.cited)
+        held = (p.text for p in evidence.passages if p.source in told)
+        if latin_length(span) >= _LONG_SPAN and any(span_in(span, text) for text in held):
+            return True
+        times, planned = figures(span), {figure.clock for figure in evidence.told} - {None}
+        is_bare = times and len(letters_of(without_figures(span, times))) <= _PART_OF_DAY
+        if is_bare and all(figure.clock in planned for figure in times):
+            return True
+        days = _told_days(statement.plain, evidence)
+        return any(is_right and span in words for words, is_right, _ in days)
+
+    def _supported(
+        self, statement: Statement, ruling: Ruling, passages: tuple[Passage, ...]
+    ) -> Outcome:
+        """Return a statement as supported where its figures stand, with the sources that bear it.
+
+        Without a passage named, one that it cites and that has its words stands for that; what
+        neither cites nor names any is its writer's own.
+        """
+        evidence = self.evidence
+        if not passages:
+            passages = evidence.nearest(statement)
+        known = [*(f for p in passages for f in p.figures), *evidence.told, *self.lent]
+        hours = {hour for figure in evidence.told for hour in _hours(figure)}
+        own = _of_plan(statement, ruling)
+        unproved = tuple(
+            figure.text
+            for figure in distinct(figures(statement.plain))[:MOST_FIGURES]
+            if states(figure, statement.plain)
+            and not (figure in own or bounds(figure, known) or hours & _hours(figure))
+            and not any(stands(one, known, evidence) for one in _as_headed(figure, statement))
         )
-    spans = tuple(span for span in spans if not _is_added_up(span, plain, added))
-    is_accused = bool(spans) and letter in ("p", "n", "x")
-    cite = cite_of(statement, passages, evidence) if letter == "p" else None
-    return Outcome("missing" if is_accused else "unchecked", spans, passages, cite=cite, fix=fix)
-
-
-def _is_added_up(span: str, text: str, added: Sequence[Figure]) -> bool:
-    """Return whether the figures of some words are what right sums give: that is no accusation.
-
-    Small numbers that only count may stand beside them.
-    """
-    told = [figure for figure in figures(span) if states(figure, text)]
-    return bool(told) and all(
-        any(one.value == figure.value and _is_in_unit(one, figure) for one in added)
-        for figure in told
-    )
-
-
-def _is_in_unit(one: Figure, figure: Figure) -> bool:
-    return one.kind == figure.kind or not (one.kind and figure.kind)
-
-
-def _is_borne(span: str, statement: Statement, evidence: Evidence) -> bool:
-    """Return whether some words stand as they are in what their statement cites, or was told."""
-    long = sum(3 if char >= "\u3000" else 1 for char in span) >= _LONG_SPAN
-    told = (KNOWN, *statement.cited)
-    held = evidence.holding(span) if long else []
-    return any(p.source in told and span_in(span, p.text) for p in held) or _is_planned(
-        span, evidence
-    )
-
-
-def _is_planned(span: str, evidence: Evidence) -> bool:
-    """Return whether some words are times alone that were told, as those of a planned day."""
-    times, rest = figures(span), span
-    for figure in times:
-        rest = rest.replace(figure.text, "")
-    planned = {figure.clock for figure in evidence.told} - {None}
-    is_bare = bool(times) and len(letters_of(rest)) <= _PART_OF_DAY
-    return is_bare and all(figure.clock in planned for figure in times)
-
-
-def _supported(
-    statement: Statement,
-    ruling: Ruling,
-    passages: tuple[Passage, ...],
-    evidence: Evidence,
-    lent: Sequence[Figure],
-) -> Outcome:
-    """Return a statement as supported where its figures stand, with the sources that bear it.
-
-    Without a passage named, one that it cites and that has its words stands for that; what neither
-    cites nor names any is its writer's own.
-    """
-    if not passages:
-        held = evidence.holding(statement.plain)
-        passages = tuple(p for p in held if p.source in (KNOWN, *statement.sources))[:1]
-    known = [*(f for p in passages for f in p.figures), *evidence.told, *lent]
-    hours = {hour for figure in evidence.told for hour in _hours(figure)}
-    own = _of_plan(statement, ruling)
-    unproved = tuple(
-        figure.text
-        for figure in distinct(figures(statement.plain))[:MOST_FIGURES]
-        if states(figure, statement.plain)
-        and not (figure in own or bounds(figure, known) or hours & _hours(figure))
-        and not any(stands(one, known, evidence) for one in _as_headed(figure, statement))
-    )
-    if unproved:
-        return Outcome("unchecked", passages=passages, unproved=unproved)
-    if not passages:
-        return Outcome("unchecked" if statement.cited else "own")
-    return Outcome("supported", passages=passages, cite=cite_of(statement, passages, evidence))
+        if unproved:
+            return Outcome("unchecked", passages=passages, unproved=unproved)
+        if not passages:
+            return Outcome("unchecked" if statement.cited else "own")
+        return Outcome("supported", passages=passages, cite=cite_of(statement, passages, evidence))
 
 
 def _hours(figure: Figure) -> set[int]:
@@ -268,10 +257,7 @@ def _agrees(span: str, quote: str) -> bool:
     if _bare(span) == _bare(quote):
         return True
     own, others = figures(span), figures(quote)
-    rest = span
-    for figure in own:
-        rest = rest.replace(figure.text, "")
-    only_figures = bool(own) and not letters_of(rest)
+    only_figures = bool(own) and not letters_of(without_figures(span, own))
     # Behind 9.2 mmHg stands a word that is no unit: 9.2 % is something else.
     return only_figures and all(
         any(same(one, other) and not (one.kind and other.kind is None) for other in others)

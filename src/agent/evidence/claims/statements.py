@@ -1,12 +1,12 @@
 """Split an answer into what it states: sentences, items of lists, and cells of tables."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from string import ascii_lowercase
 
-from agent.core.strings import code_fence, is_table_rule, letters_of
+from agent.core.strings import code_fence, is_table_rule, latin_length, letters_of
 from agent.evidence.citations import MARKER, NOT_FOUND
 from agent.evidence.figures import Figure, figures
 from agent.evidence.language import fold, is_cut, sentence_spans
@@ -147,7 +147,7 @@ _STOPS = ".。!！?？"
 _A_NAME = 16
 """Characters of a row's label that is no more than one."""
 _CONTEXT, _MOST_CELLS, _MOST_INHERITED = 160, 40, 4
-_LONGEST_WORD, _LONGEST_HEADING, _A_FEW_WORDS, _HAN_WEIGHT = 30, 300, 18, 3
+_LONGEST_WORD, _LONGEST_HEADING, _A_FEW_WORDS = 30, 300, 18
 
 
 def end_of(text: str) -> str:
@@ -350,6 +350,13 @@ def states(figure: Figure, text: str) -> bool:
     return not figure.kind or figure.telling
 
 
+def without_figures(text: str, read: Iterable[Figure]) -> str:
+    """Return a text without the words of some figures."""
+    for figure in read:
+        text = text.replace(figure.text, "", 1)
+    return text
+
+
 def _may_be_a_word(figure: Figure) -> bool:
     """Return whether a number in words may be part of one: 一度 is once, "one foot" no length.
 
@@ -372,9 +379,8 @@ def _may_be_thousands(number: str) -> bool:
 
 def _is_more_than_a_name(heading: str) -> bool:
     """Return whether a heading may state something: it has a figure, or some words."""
-    letters = letters_of(heading)
-    weight = sum(_HAN_WEIGHT if char >= "\u3000" else 1 for char in letters)
-    return weight >= _A_FEW_WORDS or any(states(each, heading) for each in figures(heading))
+    is_long = latin_length(letters_of(heading)) >= _A_FEW_WORDS
+    return is_long or any(states(each, heading) for each in figures(heading))
 
 
 def _is_heading(line: str) -> bool:
