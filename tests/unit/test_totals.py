@@ -56,10 +56,47 @@ def test_parts_and_the_whole_of_a_column_stay_right_together() -> None:
     done = changed(text, changes)
     assert opened(done, totals) == []
     revised = done.replace("| b | 5 €", "| b | 7 €")
-    again = fill(changed(revised, opened(revised, totals)))
+    again = changed(revised, opened(revised, totals))
+    again = changed(again, filled(again, ENGLISH_NUMBERS, totals)[0])
     assert [line.split("|")[2].strip() for line in again.splitlines()[2:]] == [
         "10 €", "10 €", "7 €", "7 €", "17 €"
     ]  # fmt: skip
+
+
+@by_examples
+def test_a_sign_is_what_its_row_or_its_place_says(rows: list[str], shown: list[str]) -> None:
+    table = "".join(f"| {row} |\n" for row in ("What | How many | €", "---|---|---", *rows))
+    lines = fill(table).splitlines()[2:]
+    assert [line.split("|")[3].strip() for line in lines] == shown
+
+
+@by_examples
+def test_a_row_of_amounts_is_multiplied_or_added_up(
+    cells: list[str], sign: str, shown: str
+) -> None:
+    row = " | ".join(["Museum", *cells, sign])
+    done = fill(f"| What | a | b | In all |\n|---|---|---|---|\n| {row} |\n| Bus | | | 90 € |\n")
+    assert done.splitlines()[2].split("|")[4].strip() == shown
+
+
+def test_a_row_s_own_total_follows_its_row_and_the_column_s_follows_it() -> None:
+    text = """It costs [=46 €], the museum alone [=36 €].
+
+| What | How many | € |
+|---|---|---|
+| Tram | | 10 € |
+| Museum | 2 × 18 € | [=36 €] |
+| In all | | [=46 €] |
+"""
+    changes, totals = filled(text, ENGLISH_NUMBERS)
+    done = changed(text, changes)
+    assert opened(done, totals) == []
+    revised = done.replace("2 × 18 €", "3 × 18 €")
+    again = changed(revised, opened(revised, totals))
+    shown = changed(again, filled(again, ENGLISH_NUMBERS, totals)[0])
+    assert shown == text.replace("2 × 18 €", "3 × 18 €").replace("[=46 €]", "64 €").replace(
+        "[=36 €]", "54 €"
+    )
 
 
 COLUMNS = """So {said}.
@@ -160,7 +197,8 @@ def test_a_total_that_is_a_small_number_changes_no_other_number_of_the_text() ->
 """
     changes, totals = filled(text, ENGLISH_NUMBERS)
     revised = changed(text, changes).replace("| Tram | 0 |", "| Tram | 26.40 [1] |")
-    again = fill(changed(revised, opened(revised, totals)))
+    again = changed(revised, opened(revised, totals))
+    again = changed(again, filled(again, ENGLISH_NUMBERS, totals)[0])
     told = text.replace("| Tram | 0 |", "| Tram | 26.40 [1] |").replace("[=]", "26.40")
     assert again == told
 

@@ -1,13 +1,15 @@
-"""Add up the columns of a text's tables: a writer puts a sign where a total stands, code its sum.
+"""Add up a text's tables: a writer puts a sign where a total stands, code its sum.
 
-So a total is right by construction, the same wherever it is told, and stays so when what it adds up
-changes.
+That is of the row's own amounts, of the rows above since the last total, or of the whole column:
+what gives the writer's own figure, else what the place of the sign says. So a total is right by
+construction, the same wherever it is told, and stays so when what it adds up changes.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise
+from typing import Literal
 
 from agent.core.strings import letters_of
 from agent.evidence.citations import MARKER
@@ -20,12 +22,23 @@ from agent.evidence.tables import CellRow, Change, changed, signs_in, tables_in
 from agent.evidence.units import MONEY
 
 TOTAL = "[=]"
-"""Stands for the sum of what is above it in its column; elsewhere for that of the only one.
+"""Stands for the sum of its row's own amounts, or of what is above it in its column.
+
+Elsewhere it stands for that of the only one.
 
 With the writer's own figure in it, `[=57–71 €]`, that is told where no column has the sum.
 """
 _SIGN, _TWO, _BEFORE, _NEAR = TOTAL[:-1], 2, 24, Decimal("0.05")
 _BESIDE, _NO_ENDS = 8, (Decimal(-1), Decimal(-1))
+_EQUAL, _SLIP = Decimal("0.005"), Decimal("0.25")
+"""How far a rounded figure is from its sum, and that of one who has added up a part wrong."""
+By = Literal["row", "part", "all", "own"]
+"""What a total adds up: its row's amounts, those since the last total, all, or nothing."""
+_OWN: By = "own"
+_COUNTS = ("", "person")
+_Sum = tuple[By, list["_Amount"]]
+_Meaning = tuple[By, str, list["_Amount"]]
+_Operand = tuple[str, bool]
 
 
 @dataclass(frozen=True)
@@ -42,6 +55,7 @@ class Total:
     """The sum, from its low end to its high one."""
     retold: Sequence[tuple[str, str]] = ()
     """Where sentences tell it: what stands before it there, and its words."""
+    by: By = "all"
 
     @property
     def place(self) -> tuple[str, str]:
@@ -49,7 +63,7 @@ class Total:
 
     @property
     def is_summed(self) -> bool:
-        """Return whether it is the sum of its column, and no writer's own figure."""
+        """Return whether it is a sum, and no writer's own figure."""
         return bool(self.told) and self.ends != _NO_ENDS
 
 
@@ -99,17 +113,20 @@ def filled(
     if _SIGN not in text:
         return [], []
     changes, totals = list[Change](), list[Total]()
+    before = {each.place: each for each in known}
     for rows in tables_in(text):
         for column in range(1, len(rows[0])):
-            for at, amounts in _summed(rows, column):
-                cell = rows[at][column]
-                sign = next(_signs(cell.text, form, text, cell.start))
+            signs = _signs_of(rows, column, form, text)
+            head, owns = rows[0][column].text, {at: sign.own for at, sign in signs.items()}
+            places = {at: (rows[at][0].text, head) for at in signs}
+            kept = {at: before[place].by for at, place in places.items() if place in before}
+            for at, (by, amounts) in _summed(rows, column, owns, kept).items():
+                cell, sign = rows[at][column], signs[at]
                 told = _put(text, sign, _written(amounts, form, text)) or sign.own
                 is_alone = not letters_of(cell.text.replace(text[sign.start : sign.end], ""))
                 changes += [(sign.start, sign.end, told or "–" * is_alone), *sign.closing]
-                head = rows[0][column].text
-                totals.append(Total(rows[at][0].text, head, told, sign.own, _ends(amounts)))
-    in_tables, before = {start for start, _, _ in changes}, {each.place: each for each in known}
+                totals.append(Total(*places[at], told, sign.own, _ends(amounts), by=by))
+    in_tables = {start for start, _, _ in changes}
     before = {place: each for place, each in before.items() if each.told and each.told in text}
     every = [*(before | {each.place: each for each in totals}).values()]
     for sign in _signs(text, form, text):
@@ -169,12 +186,13 @@ def opened(text: str, totals: Iterable[Total]) -> list[Change]:
     for rows in tables_in(text):
         for column, head in enumerate(rows[0]):
             own = by_head.get(head.text, []) if column else []
-            labels = {total.label for total in own}
-            signs = [n for n, row in enumerate(rows) if n and column < len(row)
-                     and row[0].text in labels]  # fmt: skip
-            if not signs or _are_right(rows, column, signs):
+            # A writer's own figure is an amount like others.
+            labels = {total.label: total.by for total in own if total.by != "own"}
+            kept = {n: labels[row[0].text] for n, row in enumerate(rows) if n and column < len(row)
+                    and row[0].text in labels}  # fmt: skip
+            if not kept or _are_right(rows, column, kept):
                 continue
-            for cell in (rows[at][column] for at in signs):
+            for cell in (rows[at][column] for at in kept):
                 told = figures(_uncited(cell.text))
                 begin = cell.start + (told[0].start if told else cell.text.find("–"))
                 end = cell.start + told[-1].end if told else begin + 1
@@ -187,9 +205,9 @@ def opened(text: str, totals: Iterable[Total]) -> list[Change]:
     return sorted(changes.values())
 
 
-def _are_right(rows: Sequence[CellRow], column: int, signs: Sequence[int]) -> bool:
+def _are_right(rows: Sequence[CellRow], column: int, kept: Mapping[int, By]) -> bool:
     """Return whether the totals in these rows add up, as far as they can; a dash does not."""
-    for at, sums in _parts(rows, column, signs):
+    for at, (_, sums) in _summed(rows, column, dict.fromkeys(kept, ""), kept).items():
         cell = rows[at][column].text
         told = figures(_uncited(cell))
         is_open = bool(told) or cell.strip("* ") == "–"
@@ -198,37 +216,135 @@ def _are_right(rows: Sequence[CellRow], column: int, signs: Sequence[int]) -> bo
     return True
 
 
-def _summed(rows: Sequence[CellRow], column: int) -> Iterator[tuple[int, list["_Amount"]]]:
-    """Yield the rows of a column's signs with what each adds up."""
-    signs = [
-        n
-        for n, row in enumerate(rows)
-        if len(row) > column and any(signs_in(row[column].text, _SIGN))
-    ]
-    return _parts(rows, column, signs)
+def _signs_of(
+    rows: Sequence[CellRow], column: int, form: NumberForm, text: str
+) -> dict[int, _Sign]:
+    """Return the first sign of each row of a column that has one."""
+    cells = [(n, row[column]) for n, row in enumerate(rows) if n and len(row) > column]
+    found = ((n, next(_signs(cell.text, form, text, cell.start), None)) for n, cell in cells)
+    return {n: sign for n, sign in found if sign}
 
 
-def _parts(
-    rows: Sequence[CellRow], column: int, signs: Sequence[int]
-) -> Iterator[tuple[int, list["_Amount"]]]:
-    """Yield the rows of totals with what each adds up: since the last one, the last of them all."""
-    for before, at in pairwise([0, *signs]):
-        begin = 0 if at == signs[-1] else before
-        between = (rows[n] for n in range(begin + 1, at) if n not in signs)
-        yield at, _amounts(between, column)
+def _summed(
+    rows: Sequence[CellRow], column: int, owns: Mapping[int, str], kept: Mapping[int, By]
+) -> dict[int, _Sum]:
+    """Return what each total of a column adds up, from its writer's figures, or as it was `kept`.
+
+    Where only so the last total is its writer's figure, one without amounts of its own adds up
+    none: it is an amount itself.
+    """
+    found = _read(rows, column, owns, kept)
+    last = max(owns, default=0)
+    if last and owns[last] and not kept and not _is_near(owns[last], found[last][1], _EQUAL):
+        others = _read(rows, column, owns, dict.fromkeys([*owns][:-1], _OWN))
+        found = others if _is_near(owns[last], others[last][1], _EQUAL) else found
+    return found
 
 
-def _amounts(rows: Iterable[CellRow], column: int) -> list["_Amount"]:
-    """Return the amounts of a column; none where one of them cannot be read.
+def _read(
+    rows: Sequence[CellRow], column: int, owns: Mapping[int, str], kept: Mapping[int, By]
+) -> dict[int, _Sum]:
+    """Return what each total of a column adds up: rows first, then what is above them."""
+    found, since, every = dict[int, _Sum](), list[str](), list[str]()
+    for n, row in enumerate(rows):
+        if not n or len(row) <= column:
+            continue
+        by, term = "own", row[column].text
+        if n in owns:
+            below = (each[column].text for each in rows[n + 1 :] if len(each) > column)
+            is_last = n == max(owns) and not _amounts(below)
+            place = _Place(owns[n], _amounts(since), _amounts(every), is_last)
+            operands = [*_operands(row, column)]
+            by, term, amounts = place.meaning(operands, kept.get(n))
+            found[n] = by, amounts
+        since = [*since, term] if by in ("row", "own") else []
+        every += [term] if by in ("row", "own") else []
+    return found
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a total stands: its writer's figure, and the amounts above it."""
+
+    own: str
+    since: list["_Amount"]
+    """Since the last total."""
+    every: list["_Amount"]
+    is_last: bool
+
+    def meaning(self, operands: Iterable[_Operand], kept: By | None) -> _Meaning:
+        """Return what a total adds up, the words of its row's amounts, and the amounts."""
+        part: _Meaning = ("part", "", self.since)
+        whole: _Meaning = ("all", "", self.every)
+        own: _Meaning = ("own", self.own, [])
+        kinds = _kinds(self.every) | _kinds(_amounts([self.own]))
+        written, beside = list[_Meaning](), list[_Meaning]()
+        for words, is_written in operands:
+            sums = _amounts([words])
+            if sums and len(_kinds(sums) | kinds) < _TWO:
+                (written if is_written else beside).append(("row", words, sums))
+        column = (whole, part) if self.is_last else (part, whole)
+        ways = [*written, *beside, *column]
+        chosen = [way for way in ways if _is_near(self.own, way[2], _EQUAL)]
+        if kept == "own":
+            chosen = written or [own]
+        chosen += [way for way in ways if way[0] == kept and way[2]]
+        chosen += written
+        if self.is_last:
+            is_less = self.own and figures(self.own)[-1].value < max(
+                (amount.high for amount in self.every), default=Decimal(0)
+            )
+            return [*chosen, own if is_less else whole][0]
+        chosen += [way for way in (*beside, part) if not self.own or _is_near(self.own, way[2])]
+        return [*chosen, own][0]
+
+
+def _is_near(own: str, amounts: Sequence["_Amount"], share: Decimal = _SLIP) -> bool:
+    """Return whether a writer's figure is a sum, or off by less than a share of it."""
+    read = figures(own)
+    if not (read and amounts):
+        return False
+    return _apart((read[0].value, read[-1].value), _ends(amounts)) <= share
+
+
+def _operands(row: CellRow, column: int) -> Iterator[_Operand]:
+    """Yield what a row may add up, and whether it is written as a sum.
+
+    It is in one cell, beside the total or in it, or a count and a price in cells before it, or
+    amounts there.
+    """
+    cell, others = row[column].text, [each.text for n, each in enumerate(row) if n != column]
+    inside = [words for _, _, words in signs_in(cell, _SIGN)]
+    for words in (*inside, cell.partition(_SIGN)[0].rstrip("* ").rpartition("=")[0], *others):
+        text = _uncited(words)
+        low = (_range(text) or (text,))[0]
+        if _SIGN not in text and next(shown_sums(f"{low} = 1"), None):
+            yield text.strip("* "), True
+    before = [_uncited(each.text) for each in row[1:column] if _SIGN not in each.text]
+    amounts = [(each, amount) for each in before if (amount := _amount(each))]
+    priced = [each for each, amount in amounts if amount.kind[0] in MONEY]
+    counts = [amount.low for _, amount in amounts if amount.kind[0] in _COUNTS]
+    if len(priced) == 1 and len(counts) == 1:
+        yield f"{counts[0]:f} × {priced[0]}", False
+    if len(priced) > 1:
+        yield " + ".join(priced), False
+
+
+def _amounts(column: Iterable[str]) -> list["_Amount"]:
+    """Return the amounts of cells; none where one of them cannot be read.
 
     Nor where they are not all in one unit.
     """
-    cells = (_uncited(row[column].text).strip("* ") for row in rows if len(row) > column)
+    cells = (_uncited(cell).strip("* ") for cell in column)
     read = [(cell, _amount(cell)) for cell in cells if _SIGN not in cell]
     if any(amount is None and cell[:1].isdigit() for cell, amount in read):
         return []
     found = [amount for _, amount in read if amount]
-    return found if len({amount.kind for amount in found} - {("", Decimal(1))}) < _TWO else []
+    return found if len(_kinds(found)) < _TWO else []
+
+
+def _kinds(amounts: Iterable["_Amount"]) -> set[tuple[str, Decimal]]:
+    return {amount.kind for amount in amounts} - {("", Decimal(1))}
 
 
 def _uncited(cell: str) -> str:
