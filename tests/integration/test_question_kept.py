@@ -328,9 +328,21 @@ async def test_a_walk_that_is_demanded_is_measured_with_one_call(lab: Lab) -> No
                if "walk_m" in place)  # fmt: skip
 
 
-async def test_walks_that_are_asked_for_are_measured_with_one_call(lab: Lab) -> None:
-    scripted(lab, generate_query=[plan(nearby("王府井", "咖啡馆"))])
-    state = await lab.ask("王府井附近有哪些咖啡馆，走路多远？")
+@pytest.mark.parametrize(
+    ("question", "mode"),
+    [
+        ("王府井附近有哪些咖啡馆，走路多远？", None),
+        ("离王府井走路可到的咖啡馆有哪些？", None),
+        ("Какие кафе рядом с Ванфуцзин, пешком?", "walking"),
+    ],
+)
+async def test_walks_that_are_spoken_of_are_measured_with_one_call(
+    lab: Lab, question: str, mode: str | None
+) -> None:
+    written = nearby("王府井", "咖啡馆")
+    written["map"] |= {"mode": mode}
+    scripted(lab, generate_query=[plan(written)])
+    state = await lab.ask(question)
     assert len([r for r in lab.amap.requests if r.path == "/v3/distance"]) == 1
     places = told(state)["places"]
     assert ["walk_m" in place for place in places] == [p["distance_m"] < 3000 for p in places]

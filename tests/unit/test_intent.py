@@ -6,13 +6,13 @@ from evals.ablate import rows
 from evals.geo_intent import RESEARCH, first_design_detector, first_design_intent, load, score
 
 from agent.evidence.intent import (
-    asks_walks,
     detect_location_query,
     extract_place,
     map_task_by_rules,
     names_known_place,
     needs_origin,
     needs_place,
+    says_walks,
 )
 from agent.evidence.maps import valid_map_task
 from agent.evidence.vocabulary import activity_keywords, names_chinese_place
@@ -286,8 +286,10 @@ def test_no_way_begins_or_ends_at_a_line_a_verb_or_a_wish(
         ("Wie weit ist es zu Fuß zu den Cafés am Bahnhof?", True),
         ("王府井附近的咖啡馆", False),
         ("How far is the airport?", False),
-        ("A walk along the river", False),
+        ("Coffee near the Bund, a short walk from the Peace Hotel, please", True),
+        ("三里屯附近走路可到的素食餐厅", True),
     ],
 )
-def test_how_far_one_walks_is_asked_by_both_words(question: str, asked: bool) -> None:
-    assert asks_walks(question) is asked
+def test_who_speaks_of_walking_asks_how_far_one_walks(question: str, asked: bool) -> None:
+    """A short walk from the hotel was told as the crow flies."""
+    assert says_walks(question) is asked

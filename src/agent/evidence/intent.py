@@ -58,18 +58,6 @@ WEATHER = re.compile(
 _NAVIGATE = any_word(
     "导航到|导航去|导航至|带我去|带我到|navigate to|navigate me to|directions to|take me to"
 )
-_HOW_FAR = (
-    "多远",
-    "多久",
-    "多长",
-    "多少",
-    "几分钟",
-    "how far",
-    "how long",
-    "how many",
-    "wie weit",
-    "wie lang",
-)
 _MAX_TEXT = 400
 _DEFAULT_RADIUS_M = 2000
 _METRES_PER_MINUTE = 80
@@ -91,10 +79,9 @@ def detect_location_query(text: str) -> bool:
     return place and (activity or near or "fact" in about)
 
 
-def asks_walks(text: str) -> bool:
-    """Return whether it is asked how far or how long one walks; code measures that at once."""
-    plain = _plain(text)
-    return "walking" in _said(plain).values() and has_any(plain.casefold(), _HOW_FAR)
+def says_walks(text: str) -> bool:
+    """Return whether walking is spoken of; how far that is code measures at once."""
+    return "walking" in _said(_plain(text)).values()
 
 
 def has_location_intent(text: str) -> bool:

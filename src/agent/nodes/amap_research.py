@@ -24,7 +24,7 @@ from agent.core.progress import Emit, event
 from agent.evidence.citations import MARKER
 from agent.evidence.constraints import with_own
 from agent.evidence.geo import distance_text, metres_apart
-from agent.evidence.intent import asks_walks
+from agent.evidence.intent import says_walks
 from agent.evidence.maps import WAYS
 from agent.evidence.nearness import walk_limit_m
 from agent.evidence.ordering import fitting, judged
@@ -188,7 +188,9 @@ def _branch(
             turn, configuration, services, spent=state["spent"], map_calls=state.get("map_calls")
         ),
         emit=emit,
-        asks_walks=asks_walks(turn["question"]),
+        # A day's ways are measured from stop to stop, once these are known.
+        on_foot="outing" not in turn
+        and (state["task"].get("mode") == "walking" or says_walks(turn["question"])),
     )
 
 
@@ -203,7 +205,7 @@ class _Branch:
     services: Services
     meter: Meter
     emit: Emit
-    asks_walks: bool = False
+    on_foot: bool = False
 
     @property
     def id(self) -> str:
@@ -270,13 +272,13 @@ class _Branch:
         )
 
     async def measure_walks(self, map_result: MapResult) -> None:
-        """Measure how far it is on foot where that is asked; a straight line cannot tell."""
+        """Measure how far it is on foot for who walks; a straight line cannot tell."""
         if map_result.between:
             await self._measure_detours(map_result, *map_result.between)
             return
         demands, centre = self.options.constraints, map_result.centre
         limit = walk_limit_m(demands)
-        if limit is None and (self.asks_walks or demands.get("sort_by") == "walk"):
+        if limit is None and (self.on_foot or demands.get("sort_by") == "walk"):
             limit = _FAR_ON_FOOT_M
         if limit is None or centre is None or is_area(map_result.centre_name or ""):
             return
