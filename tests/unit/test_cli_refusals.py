@@ -115,6 +115,7 @@ def test_an_option_is_written_out_so_that_a_script_means_the_same_later(
         ["ask", "q", "--site", "not a site"],
         ["ask"],
         ["batch"],
+        ["ingest"],
         ["threads", "show"],
     ],
     ids=" ".join,
@@ -127,6 +128,14 @@ def test_what_a_command_refuses_itself_is_a_chinese_sentence_for_a_chinese_reade
     (line,) = capsys.readouterr().err.splitlines()
     assert re.search(r"[一-鿿]", line)
     assert line.endswith(("。", "？"))
+
+
+def test_a_setting_that_there_is_not_is_refused_in_the_reader_s_language(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ANSWER_LANGUAGE", "zh")
+    assert main(["ask", "q", "--offline", "--set", "foo=1"]) == 2
+    assert capsys.readouterr().err.startswith("tanlu: --set foo：没有这个设置；")
 
 
 @pytest.mark.parametrize(("option", "value"), [("--since", "foo"), ("--site", "not a site")])

@@ -41,6 +41,20 @@ def test_what_became_of_a_file_is_one_line(result: FileResult, line: str) -> Non
     assert result_line(result) == line
 
 
+def test_the_lines_of_ingest_are_chinese_for_a_chinese_reader(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ANSWER_LANGUAGE", "zh")
+    ingest._show(report_of(READ, FAILED, FileResult("docs/c", "gone")), as_json=False)
+    assert capsys.readouterr().out.splitlines() == [
+        "3 个文件：1 已读，1 失败，1 已不在",
+        "1 个文档，3 段，2.0 秒（每秒 1.0 个文件）",
+        "  失败 docs/b.pdf: it is broken",
+        "  已不在 docs/c",
+        "--prune 会移除已不在的文档",
+    ]
+
+
 def test_the_name_of_a_file_cannot_steer_the_terminal() -> None:
     hostile = FileResult("docs/\x1b[2Jx\n\u202ey.md", "failed", "it is broken")
     assert result_line(hostile) == "failed docs/[2Jx y.md: it is broken"

@@ -24,7 +24,7 @@ from agent.batch.answers import Row, RowStatus
 from agent.batch.runner import BatchCounts, Progress
 from agent.batch.scoring import Summary, Tally
 from agent.core.redaction import scrub
-from agent.texts import counted
+from agent.texts import Language, counted, say
 
 _LONGEST = 160
 _STATUSES: tuple[RowStatus, ...] = ("answered", "no_answer", "failed", "skipped", "paused")
@@ -52,9 +52,11 @@ def _row_line(row: Row) -> str:
 class LineProgress:
     """Write a line for each question, for pipes and logs."""
 
+    def __init__(self, language: Language) -> None:
+        self._language: Language = language
+
     def begin(self, counts: BatchCounts) -> None:
-        already = f", {counts.before} already done" if counts.before else ""
-        self.notice(f"{counted('questions', counts.total, 'en')}{already}")
+        self.notice(_begun(counts, self._language))
 
     def row_done(self, row: Row, counts: BatchCounts) -> None:
         self.notice(f"[{counts.before + counts.rows_done}/{counts.total}] {_row_line(row)}")
@@ -97,8 +99,9 @@ def progress_bar(
 class BarProgress:
     """Show a bar with rate, time left, cost, and the numbers answered and failed."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, language: Language) -> None:
         self._console = console
+        self._language: Language = language
         self.bar = progress_bar(
             console, "/min", 60,
             TextColumn("left"), TimeRemainingColumn(), TextColumn("{task.description}"),
@@ -110,7 +113,7 @@ class BarProgress:
         self.bar.reset(self._task, total=counts.total - counts.before)
         self.bar.update(self._task, description=_state(counts))
         if counts.before:
-            self.notice(f"{counted('questions', counts.total, 'en')}, {counts.before} already done")
+            self.notice(_begun(counts, self._language))
 
     def row_done(self, row: Row, counts: BatchCounts) -> None:
         self.bar.update(self._task, completed=counts.rows_done, description=_state(counts))
@@ -121,6 +124,12 @@ class BarProgress:
         self._console.print(Text(line))
 
 
+def _begun(counts: BatchCounts, language: Language) -> str:
+    told = [counted("questions", counts.total, language)]
+    told += [say("batch.before", language, n=counts.before)] if counts.before else []
+    return say("punctuation.comma", language).join(told)
+
+
 def _state(counts: BatchCounts) -> str:
     answered = counts.rows.get("answered", 0) + counts.rows.get("no_answer", 0)
     failed = counts.rows.get("failed", 0) + counts.rows.get("paused", 0)
@@ -128,13 +137,13 @@ def _state(counts: BatchCounts) -> str:
 
 
 @contextmanager
-def open_progress() -> Iterator[Progress]:
+def open_progress(language: Language) -> Iterator[Progress]:
     """Open the progress that fits this standard error; a bar is removed at its end."""
     console = Console(stderr=True, highlight=False)
     if not console.is_terminal or console.is_dumb_terminal:
-        yield LineProgress()
+        yield LineProgress(language)
         return
-    progress = BarProgress(console)
+    progress = BarProgress(console, language)
     with progress.bar:
         yield progress
 

@@ -85,7 +85,7 @@ def read_batch_plan(arguments: Namespace) -> BatchPlan:
     if url is None:
         check_assistant(arguments.assistant)
         local_context(sets, saves=True)
-    refuse_review(sets, "by a batch", local=url is None)
+    refuse_review(sets, local=url is None)
     answers = _answers(arguments)
     writable("--log-file", arguments.log_file)
     questions, bad_lines = read_questions(
@@ -175,11 +175,16 @@ def run_command(arguments: Namespace) -> int:
     except AgentError as error:
         if _is_usage(error):
             return fail(error, code=USAGE)
-        return fail(error, then=f"Go on with: {plan.resume}")
+        return fail(error, then=_go_on(plan))
     except StoreFailed as error:
-        return fail(error, then=f"Go on with: {plan.resume}")
+        return fail(error, then=_go_on(plan))
     except KeyboardInterrupt:
-        return fail("The batch was cancelled.", code=CANCELLED, then=f"Go on with: {plan.resume}")
+        told = say("batch.cancelled", console_language())
+        return fail(told, code=CANCELLED, then=_go_on(plan))
+
+
+def _go_on(plan: BatchPlan) -> str:
+    return say("terminal.go_on", console_language(), command=plan.resume)
 
 
 def _estimate(plan: BatchPlan) -> int:
@@ -230,7 +235,7 @@ async def _batch(plan: BatchPlan, traces: TraceFolder | None) -> int:
 
 async def _with_file(plan: BatchPlan, file: RowFile, traces: TraceFolder | None) -> int:
     async with _worker(plan) as worker:
-        with open_progress() as progress:
+        with open_progress(console_language()) as progress:
             _report_damage(file, progress)
             runner = Runner(
                 worker,
@@ -248,11 +253,12 @@ async def _with_file(plan: BatchPlan, file: RowFile, traces: TraceFolder | None)
 
 
 def _report_damage(file: RowFile, progress: Progress) -> None:
+    language = console_language()
     if file.was_repaired:
-        progress.notice("the file of answers ended within a line, as after a crash; it is mended")
+        progress.notice(say("batch.mended", language))
     if file.broken:
-        lines = counted("lines", file.broken, "en")
-        progress.notice(f"left out of the file of answers: {lines} that hold no row")
+        lines = counted("lines", file.broken, language)
+        progress.notice(say("batch.broken", language, lines=lines))
 
 
 def _worker(plan: BatchPlan) -> AbstractAsyncContextManager[Worker]:
@@ -278,9 +284,7 @@ async def _interruptible(runner: Runner, plan: BatchPlan, progress: Progress) ->
         if runner.stopped != "interrupted":
             runner.stop("interrupted", "interrupted")
             runner.stopped = "interrupted"
-            progress.notice(
-                "finishing what is in flight; Ctrl-C again leaves it for the next start"
-            )
+            progress.notice(say("batch.finishing", console_language()))
         else:
             runner.cancel()
 
@@ -302,17 +306,19 @@ async def _write(plan: BatchPlan, file: RowFile, traces: TraceFolder | None) -> 
 
 async def _show(plan: BatchPlan, file: RowFile, counts: BatchCounts) -> None:
     """Print the summary, and the score with `--score`."""
-    console = Console(highlight=False)
+    console, language = Console(highlight=False), console_language()
     console.print(summary_table(counts, file_cost=file.cost_usd))
     if plan.score and all(question.expected is None for question in plan.questions):
-        console.print("nothing to score: no question has an expected answer")
+        console.print(say("batch.unscorable", language))
     elif plan.score:
         rows = await file.rows(plan.place.config)
         console.print(score_table(summary(rows, plan.questions)))
         wrong_rows: list[Any] = list(wrong(rows, plan.questions))
         await asyncio.to_thread(write_lines, plan.wrong, wrong_rows)
-        console.print(f"{len(wrong_rows)} wrong: {plan.wrong}", soft_wrap=True, markup=False)
-    console.print(f"answers: {plan.answers}", soft_wrap=True, markup=False)
+        told = say("batch.wrong", language, n=len(wrong_rows), file=str(plan.wrong))
+        console.print(told, soft_wrap=True, markup=False)
+    told = say("batch.answers", language, file=str(plan.answers))
+    console.print(told, soft_wrap=True, markup=False)
 
 
 def _failure_count(plan: BatchPlan, file: RowFile) -> int:
@@ -328,13 +334,13 @@ _STOPPED = {
 
 def _report_end(plan: BatchPlan, runner: Runner, counts: BatchCounts, failed: int) -> int:
     """Print why it stopped and how to go on; return the exit code."""
+    language = console_language()
     if stopped := _STOPPED.get(runner.stopped or ""):
-        why = "" if runner.stopped == "interrupted" else f": {runner.reason}"
-        how = "With a higher --max-cost, go on" if runner.stopped == "max_cost" else "Go on"
         code = CANCELLED if runner.stopped == "interrupted" else FAILED
-        told = f"The batch is {stopped}, {counts.left} left{why}"
-        return fail(told, code=code, then=f"{how} with: {plan.resume}")
+        told = say(f"batch.{stopped}", language, n=counts.left, why=runner.reason)
+        how = "batch.more_cost" if runner.stopped == "max_cost" else "terminal.go_on"
+        return fail(told, code=code, then=say(how, language, command=plan.resume))
     if failed and not plan.limits.retry_failed:
-        again = f"Ask them again with: {plan.resume} --retry-failed"
-        return fail(f"{failed} failed.", then=again)
+        again = say("batch.retry", language, command=f"{plan.resume} --retry-failed")
+        return fail(say("batch.failed", language, n=failed), then=again)
     return FAILED if failed or counts.left or plan.bad_lines else ANSWERED

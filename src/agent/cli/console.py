@@ -89,13 +89,15 @@ def print_result(told: object, words: str, *, as_json: bool) -> None:
 
 def report_bad_lines(lines: "Sequence[BadLine]", file: str = "") -> None:
     """Say which lines of a file of questions or answers are left out, the first of them."""
-    name = f"{file}: " if file else ""
-    for bad in lines[:_LINES_SHOWN]:
-        fail(f"{name}Line {bad.line} is left out: {bad.problem}")
-    if (more := len(lines) - _LINES_SHOWN) > 0:
-        from agent.texts import counted
+    from agent.texts import counted, say
 
-        fail(f"{name}Left out besides: {counted('lines', more, 'en')}")
+    name, language = f"{file}: " if file else "", console_language()
+    for bad in lines[:_LINES_SHOWN]:
+        told = say("batch.line_left_out", language, line=bad.line, problem=bad.problem)
+        fail(f"{name}{told}")
+    if (more := len(lines) - _LINES_SHOWN) > 0:
+        left = counted("lines", more, language)
+        fail(f"{name}{say('batch.more_left_out', language, lines=left)}")
 
 
 def is_utf8(stream: TextIO) -> bool:

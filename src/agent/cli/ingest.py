@@ -19,6 +19,7 @@ from agent.cli.console import (
     FAILED,
     USAGE,
     command_line,
+    console_language,
     fail,
     print_json,
     printable,
@@ -40,19 +41,19 @@ from agent.knowledge.ingest import (
 from agent.knowledge.sqlite import check_collection_names
 from agent.sample.services.pages import sample_documents
 from agent.settings import read_settings
-from agent.texts import counted
+from agent.texts import counted, say
 
 _LONGEST = 160
-_WORDS = {"same": "the same", "left_out": "left out"}
 
 
 def result_line(result: FileResult) -> str:
     """Return a file's outcome in one printable line."""
-    word = _WORDS.get(result.outcome, result.outcome)
+    language = console_language()
+    word = say(f"ingest.outcomes.{result.outcome}", language)
     reason = result.reason or result.note
     line = f"{word} {result.path}" + (f": {reason}" if reason else "")
     if result.outcome == "read":
-        line += f" ({counted('passages', result.chunks, 'en')})"
+        line += f" ({counted('passages', result.chunks, language)})"
     return one_line(printable(line), longest=_LONGEST)
 
 
@@ -60,7 +61,7 @@ class LineListener(IngestListener):
     """Print a line for each file but the unchanged ones, for pipes and logs."""
 
     def begin(self, total: int) -> None:
-        self.notice(counted("files", total, "en"))
+        self.notice(counted("files", total, console_language()))
 
     def file_done(self, result: FileResult, report: Report) -> None:
         if result.outcome != "unchanged":
@@ -86,7 +87,8 @@ class BarListener(IngestListener):
     def file_done(self, result: FileResult, report: Report) -> None:
         failed = report.counts["failed"]
         description = one_line(printable(result.path), longest=40)
-        description += f"  {failed} failed" if failed else ""
+        told = say("ingest.outcomes.failed", console_language())
+        description += f"  {failed} {told}" if failed else ""
         self.bar.update(self._task, completed=report.done, description=description)
         if result.outcome == "failed":
             self._console.print(Text(result_line(result), style="yellow"))
@@ -110,10 +112,6 @@ def open_listener() -> Iterator[IngestListener]:
 _LISTED = 200
 _LISTED_OUTCOMES: tuple[FileOutcome, ...] = ("failed", "left_out", "gone")
 _SUMMED = ("read", "unchanged", "same", "failed", "left_out", "gone", "removed")
-_UNREAD = (
-    "No model key is set: sample mode does not read these documents, which are kept for runs with "
-    "a key. To have them searched in sample mode too: {command}"
-)
 
 
 def run_command(arguments: Namespace) -> int:
@@ -121,7 +119,7 @@ def run_command(arguments: Namespace) -> int:
     if arguments.sample:
         arguments.paths, arguments.offline = [str(sample_documents())], True
     elif not arguments.paths:
-        return fail("Name a file or a folder, or --sample.", code=USAGE)
+        return fail(say("ingest.nothing_named", console_language()), code=USAGE)
     try:
         open_environment(arguments)
         check_collection_names(arguments.collection, arguments.owner)
@@ -133,15 +131,15 @@ def run_command(arguments: Namespace) -> int:
     except ConfigurationError as error:
         return fail(error, code=USAGE)
     except AgentError as error:
-        return fail(error, then=f"Go on with: {_resume_command(arguments)}")
+        return fail(error, then=_go_on(arguments))
     except KeyboardInterrupt:
-        then = f"Go on with: {_resume_command(arguments)}"
-        return fail("Reading was cancelled.", code=CANCELLED, then=then)
+        told = say("ingest.cancelled", console_language())
+        return fail(told, code=CANCELLED, then=_go_on(arguments))
     _show(report, as_json=arguments.json)
     if report.stopped:
         left = report.total - report.done
-        then = f"Go on with: {_resume_command(arguments)}"
-        return fail(f"Reading was interrupted, {left} left.", code=CANCELLED, then=then)
+        told = say("ingest.interrupted", console_language(), n=left)
+        return fail(told, code=CANCELLED, then=_go_on(arguments))
     _warn_of_unread(arguments)
     return FAILED if report.failed else ANSWERED
 
@@ -168,9 +166,7 @@ async def _interruptible(ingest: Ingest, listener: IngestListener) -> Report:
             running.cancel()
             return
         ingest.stop()
-        listener.notice(
-            "finishing the files in flight; Ctrl-C again leaves them for the next start"
-        )
+        listener.notice(say("ingest.finishing", console_language()))
 
     with on_interrupt(interrupt):
         try:
@@ -184,7 +180,11 @@ def _warn_of_unread(arguments: Namespace) -> None:
     settings = read_settings()
     if settings.tanlu_mode == "auto" and settings.mode == "offline":
         command = _resume_command(Namespace(**{**vars(arguments), "offline": True}))
-        tell_aside(_UNREAD.format(command=command))
+        tell_aside(say("ingest.unread", console_language(), command=command))
+
+
+def _go_on(arguments: Namespace) -> str:
+    return say("terminal.go_on", console_language(), command=_resume_command(arguments))
 
 
 def _resume_command(arguments: Namespace) -> str:
@@ -197,30 +197,32 @@ def _show(report: Report, *, as_json: bool) -> None:
     if as_json:
         print_json(_as_json(report))
         return
-    counts = ", ".join(
-        f"{report.counts[outcome]} {outcome.replace('_', ' ')}"
+    language = console_language()
+    comma = say("punctuation.comma", language)
+    counts = comma.join(
+        f"{report.counts[outcome]} {say(f'ingest.outcomes.{outcome}', language)}"
         for outcome in _SUMMED
         if report.counts[outcome]
     )
-    speed = report.done / report.seconds if report.seconds else 0
-    print(f"{counted('files', report.total, 'en')}: {counts or 'nothing to do'}")  # noqa: T201
-    made = ", ".join(
-        [
-            counted("documents", report.documents, "en"),
-            counted("passages", report.chunks, "en"),
-        ]
-    )
-    print(f"{made}, {report.seconds:.1f} s ({speed:.1f} files/s)")  # noqa: T201
+    rate = report.done / report.seconds if report.seconds else 0
+    files = counted("files", report.total, language) + say("punctuation.colon", language)
+    print(f"{files}{counts or say('ingest.nothing', language)}")  # noqa: T201
+    speed = say("ingest.speed", language, seconds=f"{report.seconds:.1f}", rate=f"{rate:.1f}")
+    made = [
+        counted("documents", report.documents, language),
+        counted("passages", report.chunks, language),
+    ]
+    print(comma.join([*made, speed]))  # noqa: T201
     noted = [result for result in report.of("read") if result.note]
     for results in (noted, *(list(report.of(outcome)) for outcome in _LISTED_OUTCOMES)):
         for result in results[:_LISTED]:
             print(f"  {result_line(result)}")  # noqa: T201
-        if len(results) > _LISTED:
-            print(f"  … and {len(results) - _LISTED} more")  # noqa: T201
+        if (more := len(results) - _LISTED) > 0:
+            print(f"  … {say('ingest.more', language, n=more)}")  # noqa: T201
     if report.counts["gone"]:
-        print("--prune takes out what is gone")  # noqa: T201
+        print(say("ingest.prune", language))  # noqa: T201
     if any(AS_BEFORE in result.notes for result in report.failed):
-        print("--retry tries again what failed before and has not changed")  # noqa: T201
+        print(say("ingest.retry", language))  # noqa: T201
     for note in report.notes:
         fail(note)
 

@@ -229,29 +229,26 @@ def local_context(context: Mapping[str, Any], *, saves: bool) -> dict[str, Any]:
     for key in values:
         if key not in Configuration.model_fields:
             names = ", ".join(Configuration.model_fields)
-            raise ConfigurationError(f"--set {key}", f"There is no such setting; known: {names}")
+            raise misused(f"--set {key}", "setting", names=names)
     if saves and "resolve_links" not in values and not os.environ.get("RESOLVE_LINKS"):
         values["resolve_links"] = True
     checked = configure(values)
     return {key: getattr(checked, key) for key in values}
 
 
-def refuse_review(context: Mapping[str, Any], by: str, *, local: bool) -> None:
+def refuse_review(context: Mapping[str, Any], *, local: bool) -> None:
     """Raise ConfigurationError where a plan would wait for a person who cannot be asked."""
     if local:
         waits = configure(context).review_plan
     else:
         waits = str(context.get("review_plan")).lower() in ("true", "1", "yes", "on")
     if waits:
-        raise ConfigurationError(
-            "review_plan", f"cannot be answered {by}; give --set review_plan=false"
-        )
+        raise misused("review_plan", "review")
 
 
 def _check_review(arguments: Namespace, context: Mapping[str, Any], *, has_question: bool) -> None:
     if has_question and (arguments.json or not is_terminal()):
-        by = "with --json" if arguments.json else "without a terminal"
-        refuse_review(context, by, local=arguments.url is None)
+        refuse_review(context, local=arguments.url is None)
 
 
 _FILES = ("html", "markdown", "pdf", "docx", "bibtex", "ris", "geojson", "gpx")
