@@ -68,6 +68,19 @@ def test_a_total_that_code_has_added_up_is_accused_in_vain() -> None:
     assert proved(found, rulings, PALACE, totals)[0].verdict == "unchecked"
 
 
+def test_a_page_s_other_sum_is_no_fault_of_a_total_and_stands_in_no_wording_for_it() -> None:
+    [one] = statements("The palace at 120 元 is open on Monday.", MARKED)
+    fix, says = "The palace at 60 元 is closed on Monday.", "故宫门票 60 元,周一闭馆"
+    ruling = Ruling(v="x", p=["1.1"], bad=["120 元"], says=says, fix=fix)
+    [outcome] = proved([one], {0: ruling}, PALACE, figures("120 元"))
+    assert outcome.verdict == "unchecked"
+    ruling = ruling.model_copy(update={"bad": ["120 元", "open"]})
+    [outcome] = proved([one], {0: ruling}, PALACE, figures("120 元"))
+    assert (outcome.verdict, outcome.spans, outcome.fix) == ("contradicted", ("open",), "")
+    [outcome] = proved([one], {0: ruling}, PALACE)
+    assert outcome.fix == fix
+
+
 PRICES = evidence(
     w0_0="Datadog: $0.10 per GB ingested, $1.70 per million events.",
     w1_0="Parking is free.",

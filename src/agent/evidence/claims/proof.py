@@ -34,8 +34,9 @@ def proved(
     Sums may use what is assumed or borne out elsewhere, what right sums give, and the `totals` that
     code has added up.
     """
+    totals = [*totals]
     added = [*totals, *(figure for one in statements for figure in right_results(one.plain))]
-    proof = _Proof(evidence, added, lent=[*added])
+    proof = _Proof(evidence, added, totals, lent=[*added])
     for at, ruling in rulings.items():
         if _letter(ruling) == "o":
             proof.lend(statements[at])
@@ -95,6 +96,8 @@ class _Proof:
     evidence: Evidence
     added: Sequence[Figure]
     """What right sums of the text give."""
+    totals: Sequence[Figure]
+    """Those of its tables: where their terms are right no source tells them otherwise."""
     lent: list[Figure]
 
     def lend(self, statement: Statement) -> None:
@@ -131,35 +134,41 @@ class _Proof:
         # What stands nowhere names no passage: its wording rests on what it, or the text, cites.
         rests_on = {*statement.cited, *cited_by(ruling.fix, evidence), KNOWN}
         told = dict.fromkeys([*passages, *(p for p in evidence.passages if p.source in rests_on)])
-        fix = ruling.fix if is_sound_fix(ruling.fix, statement, [*told], spans) else ""
+        is_sound = is_sound_fix(ruling.fix, statement, [*told], spans)
+        fix = ruling.fix if is_sound and self._keeps_totals(ruling.fix, statement) else ""
         # A judge puts together what a passage says in two places.
         parts = [ruling.says, *filter(None, split_at(ruling.says.replace("...", "…"), ";；…"))]
         pairs = ((span_in(words, one.text), one) for words, one in product(parts, passages))
         quote, passage = next((pair for pair in pairs if pair[0]), ("", None))
         if letter == "x" and spans and passage:
+            spans = tuple(span for span in spans if not self._tells(self.totals, span, plain))
             if all(_agrees(span, quote) for span in spans):
                 return Outcome("unchecked", passages=passages)
             return Outcome("contradicted", spans, (passage,), quote, fix=fix)
         if not passage:
             # A hedge is dropped where the words stand and the passage's others do not.
             spans = tuple(span for span in spans if not self._is_borne(span, statement))
-        spans = tuple(span for span in spans if not self._is_added_up(span, plain))
+        spans = tuple(span for span in spans if not self._tells(self.added, span, plain))
         verdict: Verdict = "missing" if spans and letter in ("p", "n", "x") else "unchecked"
         cite = cite_of(statement, passages, evidence) if letter == "p" else None
         return Outcome(verdict, spans, passages, cite=cite, fix=fix)
 
-    def _is_added_up(self, span: str, text: str) -> bool:
+    def _tells(self, added: Sequence[Figure], span: str, text: str) -> bool:
         """Return whether the figures of some words are what right sums give: that is no accusation.
 
         Small numbers that only count may stand beside them.
         """
-
-        def is_result(figure: Figure) -> bool:
-            of_it = (one.kind for one in self.added if one.value == figure.value)
-            return any(kind == figure.kind or not (kind and figure.kind) for kind in of_it)
-
         told = [figure for figure in figures(span) if states(figure, text)]
-        return bool(told) and all(map(is_result, told))
+        return bool(told) and all(_is_one_of(added, figure) for figure in told)
+
+    def _keeps_totals(self, fix: str, statement: Statement) -> bool:
+        """Return whether a wording tells no other amount in the place of a table's total."""
+        own, words = figures(statement.plain), without_citation_numbers(fix)
+        kinds = {figure.kind for figure in own if _is_one_of(self.totals, figure)}
+        return not any(
+            figure.kind in kinds and not any(says(other, figure) for other in own)
+            for figure in figures(words)
+        )
 
     def _is_borne(self, span: str, statement: Statement) -> bool:
         """Return whether some words stand as they are in what their statement cites, or was told.
@@ -203,6 +212,11 @@ class _Proof:
         if not passages:
             return Outcome("unchecked" if statement.cited else "own")
         return Outcome("supported", passages=passages, cite=cite_of(statement, passages, evidence))
+
+
+def _is_one_of(added: Iterable[Figure], figure: Figure) -> bool:
+    of_it = (one.kind for one in added if one.value == figure.value)
+    return any(kind == figure.kind or not (kind and figure.kind) for kind in of_it)
 
 
 def _hours(figure: Figure) -> set[int]:
