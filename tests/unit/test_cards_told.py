@@ -75,11 +75,13 @@ def names(text: str, **more: Any) -> list[str]:
         (TABLED, [TABLE, "Oodi"]),
         (f"- **The money museum**: coins {cite(3)}", ["Suomen Pankin rahamuseo"]),
         (f"- **Lunch**: Oodi or {cite(4)}", []),
+        (f"- **Why**: quiet {cite(2)}\n- **Oodi**: books {cite(2)}", ["Oodi"]),
         (f"- **Two**: coins {cite(3)}, art {cite(4)}", []),
     ],
     ids=["a choice and a bullet of two", "two in a paragraph", "a summary", "cited nowhere",
          "named nowhere", "quoted", "a sum", "a step", "a bullet is its own card", "a table before",
-         "a lead in the reader's words", "a lead that names another", "a lead of two"],
+         "a lead in the reader's words", "a lead that names another",
+         "a lead before its name", "a lead of two"],
 )  # fmt: skip
 def test_a_card_stands_where_a_text_is_the_first_to_cite_and_name_its_place(
     text: str, told: list[str]
@@ -104,6 +106,18 @@ def test_a_card_stands_behind_its_paragraph_in_each_file() -> None:
     lines = [each.text.partition("\n")[0] for each in paper.paragraphs]
     at = next(n for n, line in enumerate(lines) if "My choice" in line)
     assert lines[at + 1].endswith(". Oodi")
+
+
+def test_a_place_s_card_is_at_the_bullet_that_names_it_and_not_where_another_cites_it() -> None:
+    written = markdown_document(
+        finished(f"- **Why**: quiet {cite(2)}\n- **Oodi**: books {cite(2)}")
+    )
+    assert "- **Why**: quiet [2]\n- **[Oodi][2]**" in written
+
+
+def test_a_card_behind_a_paragraph_leaves_out_the_address_that_this_has() -> None:
+    text = f"Oodi is at 王府井大街138号 {cite(2)}."
+    assert markdown_document(finished(text)).partition("## ")[0].count("王府井大街138号") == 1
 
 
 def test_numbers_are_in_the_order_in_which_a_text_tells_its_places() -> None:

@@ -129,10 +129,14 @@ class PlaceCards:
         out: list[Token] = []
         steps = set[int]() if self._is_planned else self._steps(tokens)
         fronts = dict[int, tuple[int, Place]]()
-        for index, token in enumerate(tokens):
-            if token.type == "list_item_open" and index not in steps:
-                inline = _inline_of(tokens, index)
-                if inline and (told := self._place_of(inline.children or [])):
+        # A place has its card at the bullet that names it, wherever another cites it.
+        for place_of in (self._place_of, self._place_of_lead):
+            for index, token in enumerate(tokens):
+                is_open = (
+                    token.type == "list_item_open" and index not in steps and index not in fronts
+                )
+                inline = _inline_of(tokens, index) if is_open else None
+                if inline and (told := place_of(inline.children or [])):
                     fronts[index] = told
                     self.shown.add(told[1]["id"])
         behind = {} if self._is_planned else self._told_behind(tokens, {*fronts}, steps)
@@ -147,21 +151,21 @@ class PlaceCards:
                 token.attrJoin("class", "card")
                 self.order.append(place["id"])
                 inline.children = said = self._remark(inline.children or [], place, cited)
-                card = self._card(place, cited)
-                if _says_address(said, card):
-                    card = replace(card, address="")
-                out.append(Token(CARD, "", 0, meta={CARD: card}))
+                out.append(Token(CARD, "", 0, meta={CARD: self._card(place, cited, said)}))
             if index in behind:
                 for _, place in behind[index]:
                     self.shown.add(place["id"])
                     self.order.append(place["id"])
                     self.told[place["id"]] = []
-                cards = [self._card(place, cited) for cited, place in behind[index]]
+                said = tokens[index - 1].children or []
+                cards = [self._card(place, cited, said) for cited, place in behind[index]]
                 out += _list_of(cards, tokens[index - 2], tokens[index - 1])
         return out
 
-    def _card(self, place: Place, cited: int) -> Card:
-        return card_of(place, self._language, cited, self._photo_hosts)
+    def _card(self, place: Place, cited: int, said: Sequence[Token]) -> Card:
+        """Return the card beside words that may have its address."""
+        card = card_of(place, self._language, cited, self._photo_hosts)
+        return replace(card, address="") if _says_address(said, card) else card
 
     def _told_behind(
         self, tokens: Sequence[Token], fronts: Collection[int], steps: Collection[int]
@@ -217,7 +221,8 @@ class PlaceCards:
                 lists.append([])
             elif token.type == "list_item_open":
                 inline = _inline_of(tokens, index)
-                told = self._place_of(inline.children or []) if inline else None
+                children = (inline.children if inline else None) or []
+                told = self._place_of(children) or self._place_of_lead(children)
                 is_same = told is not None and str(told[1].get("number")) == token.info
                 lists[-1].append((index, told is not None, is_same))
             elif token.type.endswith("_list_close"):
@@ -264,13 +269,20 @@ class PlaceCards:
             is_alone = len(named) == 1 and not text[end : end + 1].isalnum()
             if not is_line and (str(cited) in cites or is_alone):
                 return cited, place
-        # A lead in its reader's words is the place of the one record that its bullet cites.
-        own = [told for told in self._places if str(told[0]) in cites]
-        is_lead = children[:1] != [] and bool(head) and text.lstrip().startswith(head)
-        if is_lead and len(own) == 1 and own[0][1]["id"] not in {*self.shown, *self._left_out}:
-            others = mentioned([place for _, place in self._places], text)
-            return own[0] if others.keys() <= {own[0][1]["id"]} else None
         return None
+
+    def _place_of_lead(self, children: Sequence[Token]) -> tuple[int, Place] | None:
+        """Return the place whose record alone a bullet cites that begins with another bold word.
+
+        That is its name in its reader's words. One that names another place compares.
+        """
+        text, head = "".join(child.content for child in children), _head_of(children)
+        own = [told for told in self._places if told[0] in _cites(children)]
+        is_lead = bool(head) and text.lstrip().startswith(head) and _EQUALS not in text
+        if not is_lead or len(own) != 1 or own[0][1]["id"] in {*self.shown, *self._left_out}:
+            return None
+        named = mentioned([place for _, place in self._places], text)
+        return own[0] if named.keys() <= {own[0][1]["id"]} else None
 
     def _remark(self, children: Sequence[Token], place: Place, cited: int) -> list[Token]:
         """Return what a bullet says besides the card's lines: not its record's citation alone.
