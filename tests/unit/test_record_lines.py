@@ -591,6 +591,9 @@ def test_a_place_is_far_from_what_the_question_names_and_from_nothing_else() -> 
         "7 m from Tokyo Station",
     ]
     assert told("Cafés in town?") == ["400 m from Esplanadi"]
+    hotel = Distance(origin="和平饭店", metres=90)
+    bund = Place(**{**both, "distance_from": "外滩", "further": [hotel]})
+    assert from_origins_named([bund], "Cafés near the Peace Hotel?") == [bund]
     [moved] = from_origins_named([both], "Kiasma")
     assert "walk_m" not in moved, "that was the walk from elsewhere"
     between = Place(**{**both, "detour_m": 20})

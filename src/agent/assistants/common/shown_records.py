@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from agent.assistants.common.listed_places import chosen_places
 from agent.assistants.common.told_verdicts import BY_ANSWER, with_ruled_out, with_settled
-from agent.core.strings import letters_of
+from agent.core.strings import alphabets, letters_of
 from agent.evidence.days import days_named
 from agent.evidence.geo import metres_apart
 from agent.evidence.kinds import (
@@ -436,8 +436,14 @@ def from_origins_named(places: Iterable[Place], question: str) -> list[Place]:
     """Return places with how far they are from what the question names alone.
 
     From where else a search was made is a plan's own choice; where it names none, the first stays.
+    Letters tell nothing of a name in a script that the question has not: of 和平饭店 alone nobody
+    knows that it is the Peace Hotel, so all of these stay.
     """
     asked, here = letters_of(question), {*in_every_language("map.here")}
+    scripts = alphabets(question)
+
+    def may_be_named(far: Distance) -> bool:
+        return "origin_en" not in far and alphabets(far["origin"]).isdisjoint(scripts)
 
     def is_named(far: Distance) -> bool:
         names = (far["origin"], far.get("origin_en", ""))
@@ -449,7 +455,9 @@ def from_origins_named(places: Iterable[Place], question: str) -> list[Place]:
         if "further" not in place or "detour_m" in place:
             return place
         own = own_distance(place)
-        first, *others = [f for f in (own, *place["further"]) if is_named(f)] or [own]
+        every = (own, *place["further"])
+        named = [*filter(is_named, every)] or [*filter(may_be_named, every)]
+        first, *others = named or [own]
         kept = {key: value for key, value in place.items() if key != "further"}
         if first is not own:
             kept = {key: value for key, value in kept.items() if key not in OF_ITS_ORIGIN}
