@@ -81,6 +81,29 @@ def test_a_page_s_other_sum_is_no_fault_of_a_total_and_stands_in_no_wording_for_
     assert outcome.fix == fix
 
 
+PLANNED = """| Time | What |
+|---|---|
+| 9:40 | leave |
+| 11:51 | arrive |
+
+You are {said} on the way."""
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict"),
+    [("two hours and 11 minutes", "computed"), ("an hour and a half", "missing")],
+)
+def test_a_plan_s_own_times_are_terms_of_a_sum(said: str, verdict: str) -> None:
+    found = statements(PLANNED.format(said=said), MARKED)
+    at = len(found) - 1
+    outcomes = proved(found, {at: Ruling(v="c", calc="11:51-9:40")}, PALACE)
+    assert outcomes[at].verdict == verdict
+    left = statements("Leave the café by 15:20: you have an hour and a half.", MARKED)
+    ruling = Ruling(v="c", p=["1.1"], calc="18:00-15:20", own=["15:20"])
+    [outcome] = proved(left, {0: ruling}, evidence(w0_0="Check-in at 18:00"))
+    assert outcome.value == "18:00-15:20 = 2:40"
+
+
 PRICES = evidence(
     w0_0="Datadog: $0.10 per GB ingested, $1.70 per million events.",
     w1_0="Parking is free.",

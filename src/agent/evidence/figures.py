@@ -189,7 +189,7 @@ class Figure:
         if self.date or self.clock is not None:
             return True
         if self.kind in _COUNTED and abs(self.value) < _TEN and not _has_digits(self.text, 1):
-            return False
+            return self.value > 1 and self.value % 1 > 0
         if self.kind or self.scale != 1:
             return True
         return "." in self.text or abs(self.value) >= _GREAT or _has_digits(self.text, _GROUP)

@@ -99,6 +99,7 @@ _ENGLISH = re.compile(
     |(?:12\ )?(?P<noon>noon|mid[\ -]?day|mid[\ -]?night)\b
     |(?P<month>{_MONTH})\ (?:the\ )?(?P<day>{_ORDINAL})\b
     |(?P<nth>{_ORDINAL})\ (?=of\ {_MONTH}|century)
+    |(?P<lone>an?|{_WORD})\ (?P<lone_unit>{_UNIT})\ and\ a\ (?P<rest>half|quarter)\b
     |(?:(?P<whole>{_WORDS}|\d{{1,3}})(?:\s+and\s+|-and-|\s))?(?P<over>an?|{_WORD})[\s-]
         (?P<below>{_PART})\b(?P<great>\s(?:million|billion|thousand|dozen)\b)?
     |(?P<halved>half)[\s-](?:an?\s+)?(?=(?:{_UNIT})\b|million|billion|dozen)
@@ -278,6 +279,11 @@ def _of_english(match: re.Match[str]) -> str | None:
         return f"{month}{_ordinal(ordinal)}{'th' if month else 'th '}"
     if match["below"]:
         return _fraction(match)
+    if count := match["lone"]:
+        # An hour and a half.
+        number = Decimal(1) if count.lower() in ("a", "an") else english_number(count)
+        rest = Decimal(1) / _PARTS[match["rest"].lower()]
+        return None if number is None else f"{_plain(number + rest)} {match['lone_unit']}"
     if match["halved"]:
         great = _GREAT.get((match["of_great"] or "").lower(), 1)
         return f"{_plain(Decimal('0.5') * great)}{'' if match['of_great'] else ' '}"

@@ -36,7 +36,7 @@ def proved(
     """
     totals = [*totals]
     added = [*totals, *(figure for one in statements for figure in right_results(one.plain))]
-    proof = _Proof(evidence, added, totals, lent=[*added])
+    proof = _Proof(evidence, added, totals, [*added], _times_of_plan(statements, rulings))
     for at, ruling in rulings.items():
         if _letter(ruling) == "o":
             proof.lend(statements[at])
@@ -89,6 +89,14 @@ def _of_plan(statement: Statement, ruling: Ruling | None) -> list[Figure]:
     ]
 
 
+def _times_of_plan(statements: Sequence[Statement], rulings: Mapping[int, Ruling]) -> list[Figure]:
+    """Return the times at the heads of rows, and those that a judge takes for a plan's own."""
+    heads = {one.row for one in statements if one.kind == "cell"}
+    own = (_of_plan(statements[at], ruling) for at, ruling in rulings.items())
+    told = [figure for head in heads for figure in figures(head) if figure.clock is not None]
+    return distinct([*told, *chain.from_iterable(own)])[:_MOST_LENT]
+
+
 @dataclass
 class _Proof:
     """Prove one ruling after the other: what is borne out lends its figures to later ones."""
@@ -99,6 +107,8 @@ class _Proof:
     totals: Sequence[Figure]
     """Those of its tables: where their terms are right no source tells them otherwise."""
     lent: list[Figure]
+    planned: Sequence[Figure] = ()
+    """The times of a plan: sums may use them, and nothing is borne out by them."""
 
     def lend(self, statement: Statement) -> None:
         """Let other statements use a statement's figures."""
@@ -112,7 +122,8 @@ class _Proof:
         if letter == "o":
             return Outcome("own")
         if letter == "c":
-            return computed(statement, ruling.calc, passages, self.evidence, self.lent)
+            lent = [*self.lent, *self.planned, *_of_plan(statement, ruling)]
+            return computed(statement, ruling.calc, passages, self.evidence, lent)
         if letter == "s":
             return self._supported(statement, ruling, passages)
         return self._accused(statement, ruling, passages)
