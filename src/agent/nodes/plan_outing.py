@@ -40,6 +40,7 @@ from agent.evidence.names import with_pinyin
 from agent.evidence.open_when import openness
 from agent.evidence.ordering import judged
 from agent.evidence.outing.aim import Aim, stars_of
+from agent.evidence.outing.beside import beside_lines
 from agent.evidence.outing.legs import HERE, Legs, used_legs
 from agent.evidence.outing.plan import plan_day, sorted_out
 from agent.evidence.outing.schedule import MEALS
@@ -431,6 +432,8 @@ class _Planner:
         if outing and (rides := await self._rides(outing)):
             outing = await self._planned({**walks, **rides})
         if outing:
+            if lines := [*beside_lines(outing, self._places, walks, self._aim.language)]:
+                outing["told"] = [*outing.get("told", ()), *lines]
             by_id = {place["id"]: place for place in self._places}
             stops = [by_id[id] for id in places_of(outing)]
             named = [(place["name"], place["location"]) for place in stops]
