@@ -17,7 +17,7 @@ WALKED = place(1, walk_m=720, walk_s=554, distance_from_en="Senate Square", cost
 @pytest.mark.parametrize(
     ("language", "way"),
     [("zh", "距王府井 步行 720 m (9 分钟)"), ("en", "walk 720 m (9 min) from Senate Square"),
-     ("ru", "пешком 720 m (9 мин) от «Senate Square»")],
+     ("ru", "пешком 720 м (9 мин) от «Senate Square»")],
 )  # fmt: skip
 def test_a_way_that_was_walked_stands_on_the_card_in_place_of_the_straight_line(
     language: Language, way: str

@@ -164,7 +164,7 @@ async def test_ways_forecasts_and_centres_are_in_traditional_characters_too() ->
         ("de", "1,2 km ab Hauptbahnhof"),
         ("fr", "1,2 km depuis Hauptbahnhof"),
         ("es", "a 1,2 km desde Hauptbahnhof"),
-        ("ru", "1,2 km от «Hauptbahnhof»"),
+        ("ru", "1,2 км от «Hauptbahnhof»"),
         ("en", "1.2 km from Hauptbahnhof"),
         ("zh", "距Hauptbahnhof 1.2 km"),
     ],

@@ -170,10 +170,10 @@ def degrees_of(metres: float, radius_m: float) -> float:
 def distance_text(metres: int | None, language: Language, *, exact: bool = False) -> str:
     """Format a distance: `320 m`, `2.4 km`, `2,4 km`; `exact` to the metre: `3.02 km`."""
     if metres is None or metres < 1000:
-        return "" if metres is None else f"{metres} m"
+        return "" if metres is None else say("records.m", language, n=metres)
     is_whole = not (exact and metres % 100)
     kilometres = f"{metres / 1000:.1f}" if is_whole else f"{metres / 1000:.3f}".rstrip("0")
-    return f"{decimal_text(kilometres, language)} km"
+    return say("records.km", language, n=decimal_text(kilometres, language))
 
 
 def decimal_text(figure: str, language: Language) -> str:

@@ -176,11 +176,11 @@ def metres(value: float | None, language: Language) -> str:
     if value is None:
         return ""
     if value < 1000:
-        return f"{round(value)} m"
+        return say("records.m", language, n=round(value))
     kilometres = value / 1000
     if kilometres < 10:
-        return f"{decimal_text(f'{kilometres:.1f}', language)} km"
-    return f"{round(kilometres):,} km"
+        return say("records.km", language, n=decimal_text(f"{kilometres:.1f}", language))
+    return say("records.km", language, n=f"{round(kilometres):,}")
 
 
 def rating(place: Place, language: Language) -> str:

@@ -10,7 +10,17 @@ _SAID_AS = {
     "export.cost": "export.cost",
     **{
         f"records.{name}": f"records.{name}"
-        for name in ("free", "price", "per_night", "minutes", "walk", "detour", "detour_on_foot")
+        for name in (
+            "free",
+            "price",
+            "per_night",
+            "m",
+            "km",
+            "minutes",
+            "walk",
+            "detour",
+            "detour_on_foot",
+        )
     },
     "punctuation.decimal": "punctuation.decimal",
     **{f"{_CARD}.{name}": f"export.{name}" for name in ("address", "demands", "hours", "sources")},

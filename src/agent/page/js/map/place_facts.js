@@ -3,19 +3,19 @@
  * them. Pure.
  */
 
-import { hasText, isChinese, text } from "../i18n.js";
+import { hasText, isChinese, language, text } from "../i18n.js";
 import { halfEven, oneDecimal } from "../rounding.js";
 
 /**
  * Tells a length: "350 m", "1.2 km" or "1,2 km", "12 km"; empty for null.
  * @param {number|null|undefined} value metres @param {Spoken} [spoken]
  */
-export function metres(value, spoken) {
+export function metres(value, spoken = language) {
   if (value === null || value === undefined) return "";
-  if (value < 1000) return `${halfEven(value)} m`;
+  if (value < 1000) return text("records.m", spoken, { n: halfEven(value) });
   const kilometres = value / 1000;
-  if (kilometres < 10) return `${decimal(oneDecimal(kilometres), spoken)} km`;
-  return `${halfEven(kilometres).toLocaleString("en-US")} km`;
+  if (kilometres < 10) return text("records.km", spoken, { n: decimal(oneDecimal(kilometres), spoken) });
+  return text("records.km", spoken, { n: halfEven(kilometres).toLocaleString("en-US") });
 }
 
 /** Writes a figure as a language writes decimals. @param {string} figure @param {Spoken} [spoken] */
