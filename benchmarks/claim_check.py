@@ -31,7 +31,8 @@ from agent.assistants.common.claims import ClaimCheck
 from agent.core.strings import estimated_tokens
 from agent.evidence.claims.judging import Ruling, passages_block, statements_block
 from agent.evidence.claims.passages import Evidence, Record
-from agent.evidence.claims.statements import Statement, finished_notation
+from agent.evidence.claims.statements import Statement
+from agent.evidence.notation import finished_notation
 from agent.evidence.types import Place, Source
 from agent.texts import Language
 from benchmarks.latencies import Latencies

@@ -33,10 +33,11 @@ from agent.evidence import (
     queries,
     shown_sums,
 )
-from agent.evidence.claims import citing, own_record, proof, sums
+from agent.evidence.claims import own_record, proof, sums
 from agent.evidence.claims.judging import Ruling
 from agent.evidence.claims.passages import Evidence, Record
-from agent.evidence.claims.statements import MARKED, statements
+from agent.evidence.claims.statements import statements
+from agent.evidence.notation import MARKED
 from evals import geo_intent
 from evals.demands import __main__ as demands
 from evals.figures import __main__ as figure_pairs
@@ -187,7 +188,7 @@ KINDS = {
     "queries": Kind((queries,), _query_checks),
     "demands": Kind((constraints, hours), _demand_checks),
     "figures": Kind((figures, numerals, foreign_numerals), _figure_checks),
-    "claims": Kind((proof, sums, formulas, shown_sums, own_record, citing), _claim_checks),
+    "claims": Kind((proof, sums, formulas, shown_sums, own_record), _claim_checks),
 }
 
 

@@ -16,7 +16,8 @@ from agent.evidence.claims.judging import (
 )
 from agent.evidence.claims.passages import Evidence, Passage, Record
 from agent.evidence.claims.proof import proved
-from agent.evidence.claims.statements import MARKED, Statement, statements
+from agent.evidence.claims.statements import Statement, statements
+from agent.evidence.notation import MARKED
 from agent.evidence.types import Place
 from agent.models.validation import parse_reply
 from agent.prompts import render

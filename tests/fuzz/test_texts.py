@@ -20,7 +20,7 @@ from agent.evidence.claims.judging import Ruling
 from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import proved
-from agent.evidence.claims.statements import MARKED, statements
+from agent.evidence.claims.statements import statements
 from agent.evidence.days import days_named
 from agent.evidence.figures import figures, same
 from agent.evidence.formulas import value_of
@@ -35,6 +35,7 @@ from agent.evidence.intent import (
     needs_place,
 )
 from agent.evidence.markdown import canonical, link_url, open_url
+from agent.evidence.notation import MARKED
 from agent.evidence.open_when import openness
 from agent.evidence.queries import clean_text, same_search
 from agent.evidence.references import SourceListFilter, strip_references, with_targets

@@ -17,7 +17,8 @@ from agent.assistants.registry import compiled
 from agent.core.telemetry import Event, Exchange, listening
 from agent.evidence.claims.judging import passages_block
 from agent.evidence.claims.passages import Evidence, Record
-from agent.evidence.claims.statements import MARKED, statements
+from agent.evidence.claims.statements import statements
+from agent.evidence.notation import MARKED
 from agent.services import build_services
 from agent.settings import read_settings
 

@@ -1,7 +1,8 @@
 """Which sums of a run's programs stand below a report, and how they are written."""
 
 from agent.assistants.deep_research.calculated import UsedSums
-from agent.evidence.claims.statements import LINKED, statements
+from agent.evidence.claims.statements import statements
+from agent.evidence.notation import LINKED
 from agent.evidence.number_forms import number_form
 from agent.evidence.types import Source
 

@@ -11,7 +11,8 @@ from agent.evidence.claims.corrected import corrected
 from agent.evidence.claims.judging import Ruling, Rulings
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import proved
-from agent.evidence.claims.statements import MARKED, finished_notation, statements
+from agent.evidence.claims.statements import statements
+from agent.evidence.notation import MARKED, finished_notation
 from agent.evidence.types import Place, Source
 
 

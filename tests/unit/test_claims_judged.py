@@ -12,7 +12,8 @@ from agent.core.budget import Meter
 from agent.core.errors import AgentError, BudgetExceeded
 from agent.evidence.claims.judging import Ruling
 from agent.evidence.claims.passages import Evidence, Record
-from agent.evidence.claims.statements import MARKED, Statement
+from agent.evidence.claims.statements import Statement
+from agent.evidence.notation import MARKED
 from agent.evidence.types import Place, Source
 from agent.models.client import ModelClient
 from agent.texts import Language, say

@@ -9,7 +9,8 @@ from agent.evidence.claims.corrected import corrected
 from agent.evidence.claims.judging import Ruling, passages_block, shown, statements_block
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import proved
-from agent.evidence.claims.statements import MARKED, statements
+from agent.evidence.claims.statements import statements
+from agent.evidence.notation import MARKED
 from agent.evidence.types import Place, Source
 from tests.support.rows import by_examples
 from tests.unit.export_samples import place as sample_place

@@ -19,9 +19,10 @@ from agent.evidence.claims.judging import (
 from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence, Passage, Record
 from agent.evidence.claims.proof import proved
-from agent.evidence.claims.statements import MARKED, Statement, statements
+from agent.evidence.claims.statements import Statement, statements
 from agent.evidence.figures import figures
 from agent.evidence.formulas import value_of
+from agent.evidence.notation import MARKED
 from agent.evidence.types import Place
 from agent.models.validation import schema_of
 from tests.support.rows import by_examples

@@ -5,15 +5,17 @@ from itertools import pairwise
 import pytest
 
 from agent.evidence.claims.corrected import (
+    as_the_judge_says,
     can_be_left_out,
     cited_anew,
     left_out_for_want,
+    reworded,
 )
 from agent.evidence.claims.judging import Ruling, passages_block
 from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.proof import is_sound_fix, proved
-from agent.evidence.claims.rewording import as_the_judge_says, reworded
-from agent.evidence.claims.statements import LINKED, MARKED, statements
+from agent.evidence.claims.statements import statements
+from agent.evidence.notation import LINKED, MARKED
 from tests.support.rows import by_examples
 from tests.unit.test_claims_proof import PALACE, as_it_stands, evidence, judge
 

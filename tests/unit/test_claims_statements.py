@@ -6,7 +6,8 @@ import pytest
 
 from agent.evidence.citations import NOT_FOUND
 from agent.evidence.claims.judging import batches
-from agent.evidence.claims.statements import MARKED, Splitter, Statement, end_of, statements
+from agent.evidence.claims.statements import Splitter, Statement, end_of, statements
+from agent.evidence.notation import MARKED
 from tests.support.rows import by_examples
 
 

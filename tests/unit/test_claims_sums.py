@@ -6,7 +6,8 @@ from agent.evidence.claims.judging import Ruling
 from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import proved
-from agent.evidence.claims.statements import MARKED, statements
+from agent.evidence.claims.statements import statements
+from agent.evidence.notation import MARKED
 from tests.support.rows import by_examples
 
 

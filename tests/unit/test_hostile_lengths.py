@@ -19,13 +19,14 @@ from agent.evidence.claims.judging import passages_block, statements_block
 from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import proved
-from agent.evidence.claims.statements import MARKED, statements
+from agent.evidence.claims.statements import statements
 from agent.evidence.figures import figures
 from agent.evidence.formulas import value_of
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.hours import weekly_hours
 from agent.evidence.intent import detect_location_query
 from agent.evidence.mentions import mentioned
+from agent.evidence.notation import MARKED
 from agent.evidence.places import place_and_city, place_before_near, route_ends, shaped_place
 from agent.evidence.queries import same_search
 from agent.evidence.revision import faults_block

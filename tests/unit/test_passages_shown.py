@@ -8,7 +8,8 @@ from agent.evidence.claims.judging import Ruling, shown
 from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import proved
-from agent.evidence.claims.statements import MARKED, statements
+from agent.evidence.claims.statements import statements
+from agent.evidence.notation import MARKED
 from agent.evidence.revision import faults_block
 from agent.evidence.types import Source
 from tests.support.team_steps import turn

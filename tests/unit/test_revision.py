@@ -7,14 +7,8 @@ from agent.evidence.citations import Citer
 from agent.evidence.claims.judging import Ruling
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import proved
-from agent.evidence.claims.statements import (
-    MARKED,
-    Key,
-    Statement,
-    finished_notation,
-    headings,
-    statements,
-)
+from agent.evidence.claims.statements import Key, Statement, headings, statements
+from agent.evidence.notation import MARKED, finished_notation
 from agent.evidence.revision import (
     Edit,
     Insert,

@@ -17,7 +17,8 @@ from agent.assistants.team_answer.answer_form import (
 from agent.assistants.team_answer.format_answer import is_extract
 from agent.assistants.team_answer.verified import refutation
 from agent.evidence.claims.outcomes import Outcome
-from agent.evidence.claims.statements import LINKED, statements
+from agent.evidence.claims.statements import statements
+from agent.evidence.notation import LINKED
 from tests.support.rows import by_examples
 
 

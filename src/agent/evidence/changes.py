@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
-from agent.evidence.claims.statements import LINKED, Statement, statements
+from agent.evidence.claims.statements import Statement, statements
 from agent.evidence.figures import Figure, figures, same
 from agent.evidence.language import words
+from agent.evidence.notation import LINKED
 
 _ALIKE = 0.6
 """Share of common words, twice counted, from which on two sentences are one statement."""

@@ -487,6 +487,21 @@ def _reference(source: Source, position: int, language: Language, *, alone: bool
 CITATION = re.compile(r"\[(\d{1,4})\](?:\(([^()\s]{1,2000})\))?")
 
 
+def renumbered(text: str, used: Sequence[Source]) -> tuple[str, list[Source]]:
+    """Return a text with its links numbered by first use, and the sources it still cites."""
+    order: dict[int, int] = {}
+
+    def number(match: re.Match[str]) -> str:
+        old = int(match[1])
+        if not 0 < old <= len(used) or used[old - 1]["url"] != (match[2] or ""):
+            return match[0]
+        link = f"({match[2]})" if match[2] else ""
+        return f"[{order.setdefault(old, len(order) + 1)}]{link}"
+
+    text = CITATION.sub(number, text)
+    return text, [Source(**{**used[old - 1], "number": new}) for old, new in order.items()]
+
+
 def renumber_for_prompt(
     answer: str, carried: Sequence[Source], cited: Iterable[Mapping[str, Any]] = ()
 ) -> str:

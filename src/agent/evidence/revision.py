@@ -14,20 +14,12 @@ from typing import Annotated, Any, Self
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from agent.core.strings import letters_of, one_line
-from agent.evidence.claims.citing import sources_named
 from agent.evidence.claims.corrected import left_out
 from agent.evidence.claims.judging import with_citations
 from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
-from agent.evidence.claims.rewording import deciding_passages
-from agent.evidence.claims.statements import (
-    ITEM,
-    MARKED,
-    NAMING,
-    Notation,
-    Statement,
-    row_name,
-)
+from agent.evidence.claims.statements import ITEM, NAMING, Statement, row_name
+from agent.evidence.notation import MARKED, Notation
 from agent.evidence.tables import Change, cells_of, changed, signs_in, tables_in
 from agent.evidence.totals import TOTAL
 
@@ -36,6 +28,8 @@ Cite = tuple[int, str]
 Clean = Callable[[str], tuple[str, Sequence[Cite]]]
 """Make marked words those of a finished text, with what they cite."""
 _LONGEST, _LONGEST_LOOK = 6000, 600
+_OF_ONE, _OWN = 320, 4
+"""Tokens of passages that a statement may have, and how many of what it cites stand beside."""
 _SIGNS = " \t\n⟨⟩<>[]().:"
 BEGINNING = "0"
 """The place before the first statement."""
@@ -298,6 +292,14 @@ def passage_line(passage: Passage) -> str:
     )
 
 
+def deciding_passages(failing: tuple[Statement, Outcome], evidence: Evidence) -> list[Passage]:
+    """Return the passages that decide a statement, and the best of those that it cites itself."""
+    statement, outcome = failing
+    best = evidence.best(statement, _OF_ONE)
+    own = [passage for passage in best if passage.source in statement.cited] or best
+    return list(dict.fromkeys([*outcome.passages, *own[:_OWN]]))
+
+
 def faults_block(
     statements: Sequence[Statement],
     outcomes: Sequence[Outcome],
@@ -327,8 +329,8 @@ def faults_block(
 
 def _accused(statement: Statement, outcome: Outcome, evidence: Evidence) -> list[str]:
     word = "refuted" if outcome.verdict == "contradicted" else "missing"
-    names = sources_named(deciding_passages((statement, outcome), evidence), evidence)
-    accuser = _marks(sources_named(outcome.passages, evidence)[:1])
+    names = evidence.sources_of(deciding_passages((statement, outcome), evidence))
+    accuser = _marks(evidence.sources_of(outcome.passages)[:1])
     return [
         f"{statement.name}: {word}: {' / '.join(outcome.spans)}",
         *([f"  a source says: {outcome.quote} {accuser}"] if outcome.quote else []),
@@ -344,7 +346,7 @@ def _marks(names: Iterable[str]) -> str:
 
 def _proposal(outcome: Outcome, evidence: Evidence) -> str:
     """Return the judge's wording as this prompt cites: its numbers are the judge's own."""
-    named = sources_named(reversed(outcome.passages), evidence)
+    named = evidence.sources_of(reversed(outcome.passages))
     return with_citations(outcome.fix, evidence, MARKED, named)
 
 

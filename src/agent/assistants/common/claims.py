@@ -22,30 +22,31 @@ from agent.evidence.claims.corrected import (
     CONTRADICTED,
     MARK,
     Part,
+    as_the_judge_says,
     corrected,
     counts,
     left_out_for_want,
-    renumbered,
     rows,
     signs,
     with_quotes,
+    without_false,
 )
 from agent.evidence.claims.judging import BATCH, Ruling, batches
 from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.proof import proved
-from agent.evidence.claims.rewording import as_the_judge_says, without_false
-from agent.evidence.claims.statements import (
-    Key,
-    Splitter,
-    Statement,
-    finished_notation,
-    statements,
-)
+from agent.evidence.claims.statements import Key, Splitter, Statement, statements
 from agent.evidence.figures import Figure
 from agent.evidence.language import fold
+from agent.evidence.notation import finished_notation
 from agent.evidence.numbering import source_key
-from agent.evidence.references import references, resolved, with_targets, without_bare_list
+from agent.evidence.references import (
+    references,
+    renumbered,
+    resolved,
+    with_targets,
+    without_bare_list,
+)
 from agent.evidence.revision import Revised
 from agent.evidence.types import Source
 from agent.texts import Language, say

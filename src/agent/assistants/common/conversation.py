@@ -15,8 +15,9 @@ from agent.evidence.claims.corrected import (
     MARK,
     with_words_for_signs,
 )
-from agent.evidence.claims.statements import LINKED, statements
+from agent.evidence.claims.statements import statements
 from agent.evidence.language import whole_sentences
+from agent.evidence.notation import LINKED
 from agent.evidence.queries import clean_text
 from agent.evidence.references import renumber_for_prompt
 from agent.evidence.types import Source

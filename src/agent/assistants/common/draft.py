@@ -45,9 +45,10 @@ from agent.core.progress import Emit, event
 from agent.core.strings import letters_of
 from agent.evidence.citations import Citer, inert
 from agent.evidence.claims.passages import Evidence
-from agent.evidence.claims.statements import LINKED, Notation, statements
+from agent.evidence.claims.statements import statements
 from agent.evidence.kinds import kind_searched
 from agent.evidence.mentions import places_of, source_ids
+from agent.evidence.notation import LINKED, Notation
 from agent.evidence.number_forms import NumberForm, number_form
 from agent.evidence.ordering import judged
 from agent.evidence.records import (

@@ -16,8 +16,9 @@ from agent.core.processor import compute
 from agent.core.strings import cut_to_tokens
 from agent.evidence.claims.judging import CONTEXT, Ruling, Rulings, passages_block, statements_block
 from agent.evidence.claims.passages import Evidence, Record
-from agent.evidence.claims.statements import Notation, Statement
+from agent.evidence.claims.statements import Statement
 from agent.evidence.mentions import source_ids
+from agent.evidence.notation import Notation
 from agent.evidence.numbering import source_key
 from agent.evidence.open_when import BEFORE
 from agent.evidence.ordering import judged as with_verdicts

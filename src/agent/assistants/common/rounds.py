@@ -33,7 +33,6 @@ from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import ids_in, inert
 from agent.evidence.claims.corrected import left_out_for_want
 from agent.evidence.claims.passages import Evidence, Passage
-from agent.evidence.claims.rewording import deciding_passages
 from agent.evidence.claims.statements import Statement, headings
 from agent.evidence.language import sentence_spans
 from agent.evidence.planned_hours import hours_faults
@@ -46,6 +45,7 @@ from agent.evidence.revision import (
     Revision,
     RevisionWithLooks,
     applied,
+    deciding_passages,
     faults_block,
     numbered_draft,
     passage_line,

@@ -57,8 +57,9 @@ from agent.core.progress import event
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import cited_ids, inert
 from agent.evidence.claims.passages import Passage
-from agent.evidence.claims.statements import LINKED, statements
+from agent.evidence.claims.statements import statements
 from agent.evidence.geo import distance_m
+from agent.evidence.notation import LINKED
 from agent.evidence.types import Gap, Place
 from agent.prompts import Raw, element, fence, task_prompt
 from agent.search.hits import beginning, only_known, quotes_by_id

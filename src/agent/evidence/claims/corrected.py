@@ -7,21 +7,20 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
+from agent.core.patterns import Linear
 from agent.core.strings import json_bytes, letters_of
-from agent.evidence.claims.outcomes import Outcome
+from agent.evidence.claims.judging import with_citations
+from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome
+from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.proof import span_in
-from agent.evidence.claims.statements import (
-    ITEM_MARK,
-    NAMING,
-    Notation,
-    Statement,
-    item_name,
-)
+from agent.evidence.claims.statements import ITEM_MARK, NAMING, Statement, item_name
 from agent.evidence.figures import figures
+from agent.evidence.language import without_marks
 from agent.evidence.markdown import joined
+from agent.evidence.notation import Notation
 from agent.evidence.number_forms import NumberForm
 from agent.evidence.numbering import source_key
-from agent.evidence.references import CITATION, untitled
+from agent.evidence.references import untitled
 from agent.evidence.tables import Change, changed
 from agent.evidence.totals import Total, filled, opened
 from agent.evidence.types import Source
@@ -39,6 +38,7 @@ _STOPS, _CLOSING = "。！？!?.；;，,", '”」』"’*_'
 _SIGN = re.compile(rf"\s?([{MARK}{CONTRADICTED}])")
 
 
+_HEAD = Linear(r"\*\*[^*\d\n]{1,40}(?:\*\*[:：]|[:：]\*\*)\s?")
 _ITEM_SIGN = re.compile(r"(\s*)(?:[-*+•]\s+|(\d{1,3})([.)、])\s*)")
 
 
@@ -246,6 +246,84 @@ def cited_anew(
     return ending_with(written, text) if stays else text
 
 
+def as_the_judge_says(
+    statements: Sequence[Statement],
+    outcomes: Sequence[Outcome],
+    evidence: Evidence,
+    notation: Notation,
+) -> list[Outcome]:
+    """Return the outcomes; what fails reads as its judge would say it.
+
+    It goes where the judge leaves nothing of it, and it can be spared.
+    """
+    found = list[Outcome]()
+    for one, outcome in zip(statements, outcomes, strict=True):
+        words = None
+        if outcome.fix == LEAVES_OUT:
+            words = "" if can_be_left_out(statements, len(found), found, closes=True) else None
+        elif outcome.fix:
+            words = reworded(one, outcome.fix, evidence, notation)
+        found.append(
+            replace(outcome, revised=words) if outcome.fails and words is not None else outcome
+        )
+    return found
+
+
+def without_false(statements: Sequence[Statement], outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Return the outcomes; what nobody could mend goes, where a report can spare it.
+
+    That is what a source contradicts, or of which nothing is borne out; where only words of a
+    statement stand nowhere these are marked. The text's first statement stays, and so does what the
+    next sentence may refer back to.
+    """
+    found = [*outcomes]
+    first = next((at for at, one in enumerate(statements) if one.kind != "heading"), 0)
+    for at, one in enumerate(statements):
+        is_false = outcomes[at].verdict == "contradicted" or one.plain in outcomes[at].spans
+        behind = [each for each in statements[at + 1 : at + 2] if each.block == one.block]
+        leans = any(each.kind == "sentence" or each.line == one.line for each in behind)
+        goes = at > first and outcomes[at].fails and is_false and not leans
+        if goes and can_be_left_out(statements, at, found):
+            found[at] = replace(outcomes[at], revised="")
+    return found
+
+
+def reworded(one: Statement, fix: str, evidence: Evidence, notation: Notation) -> str:
+    """Return a judge's wording, which cites what the statement did where it cites nothing.
+
+    Its citations stand before its stop, apart where the statement's do, and none in a heading, or
+    in a cell whose row has them.
+    """
+    apart = any(one.text[: each.start - one.start].endswith(" ") for each in one.citations)
+    blank = " " if apart else ""
+    said = with_citations(fix, evidence, notation, one.exact, blank)
+    words = _with_head(one.text, said).rstrip()
+    cited = [name for match in notation.pattern.finditer(words) for name in notation.read(match)]
+    is_in_row = one.kind == "cell" and not one.citations and {*cited} <= {*one.cited}
+    if is_in_row or one.kind == "heading":
+        bold = "**" * (one.kind == "heading" and one.text.startswith("**") and "**" not in words)
+        return f"{bold}{notation.pattern.sub('', words).rstrip()}{bold}"
+    if not cited and one.citations and "[0]" not in fix:
+        return ending_with(blank + notation.write(one.cited[0]), words)
+    at, written = len(words), ""
+    for match in reversed([*notation.pattern.finditer(words)]):
+        if words[match.end() : at].strip():
+            break
+        at, written = match.start(), match[0] + written
+    return ending_with(blank * bool(written) + written, words[:at].rstrip())
+
+
+def _with_head(text: str, wording: str) -> str:
+    """Return a wording under the head that the statement begins with: `**Moving in**: …`."""
+    head = _HEAD.match(text)
+    if head is None:
+        return wording
+    said = without_marks(head[0])
+    ends = (at for at in range(len(wording) + 1) if without_marks(wording[:at]) == said)
+    # A head's last sign, as of "**Ateneum (Helsinki)**:", is no word.
+    return head[0] + wording[next(ends, 0) :].lstrip(")）]】?？!！*:： ")
+
+
 def signs(outcomes: Iterable[Outcome]) -> list[str]:
     """Return the signs that stand in the text, each once."""
     failing = {outcome.verdict for outcome in outcomes if outcome.fails}
@@ -262,21 +340,6 @@ def with_words_for_signs(text: str, meanings: Mapping[str, str]) -> str:
     """Return an answer with words in place of the signs, and of the blanks before them."""
     # To look for a blank before a sign takes long where there is none.
     return _SIGN.sub(lambda match: meanings[match[1]], text) if is_marked(text) else text
-
-
-def renumbered(text: str, used: Sequence[Source]) -> tuple[str, list[Source]]:
-    """Return a text with its links numbered by first use, and the sources it still cites."""
-    order: dict[int, int] = {}
-
-    def number(match: re.Match[str]) -> str:
-        old = int(match[1])
-        if not 0 < old <= len(used) or used[old - 1]["url"] != (match[2] or ""):
-            return match[0]
-        link = f"({match[2]})" if match[2] else ""
-        return f"[{order.setdefault(old, len(order) + 1)}]{link}"
-
-    text = CITATION.sub(number, text)
-    return text, [Source(**{**used[old - 1], "number": new}) for old, new in order.items()]
 
 
 def with_quotes(

@@ -11,8 +11,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
 from agent.evidence.citations import NOT_FOUND
 from agent.evidence.claims.passages import Evidence, Passage
-from agent.evidence.claims.statements import Notation, Statement, end_of
+from agent.evidence.claims.statements import Statement, end_of
 from agent.evidence.mentions import mentioned
+from agent.evidence.notation import Notation
 from agent.evidence.numbering import is_carried
 
 BATCH, _CELL = 12, 0.5

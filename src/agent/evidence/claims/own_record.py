@@ -41,8 +41,7 @@ def otherwise(
     rest = fold(without_figures(statement.said, stated)).replace(fold(place["name"]), " ")
     if latin_length(letters_of(rest)) > _MOST_WORDS:
         return []
-    cited = (p for p in evidence.passages if p.source in statement.cited)
-    known = [*evidence.told, *(figure for passage in cited for figure in passage.figures)]
+    known = [*evidence.told, *evidence.figures_of(statement.cited)]
     return [
         each
         for each in _fields(stated, statement.plain, place)

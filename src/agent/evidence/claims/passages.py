@@ -166,8 +166,7 @@ class Evidence:
         And those of what the reader said before, or was told.
         """
         asked = chain.from_iterable(map(figures, [self.question, *self.demanded, self.today]))
-        known = chain.from_iterable(p.figures for p in self.passages if p.source == KNOWN)
-        return distinct([*asked, *self.clock, *known])
+        return distinct([*asked, *self.clock, *self.figures_of([KNOWN])])
 
     @lazy_property
     def day(self) -> date | None:
@@ -267,6 +266,14 @@ class Evidence:
     def read(self) -> None:
         """Index all passages now, not when the first statement asks for them."""
         _ = self._holders, self._shares, self.tokens, self._figures, self._places
+
+    def sources_of(self, passages: Iterable[Passage]) -> tuple[str, ...]:
+        """Return the sources of passages, each once: what the reader said is none."""
+        return tuple(dict.fromkeys(p.source for p in passages if p.source in self.records))
+
+    def figures_of(self, names: Container[str]) -> list[Figure]:
+        """Return the figures of some sources."""
+        return [figure for p in self.passages if p.source in names for figure in p.figures]
 
     def says(self, plain: str) -> bool:
         """Return whether code itself says these words in the text."""

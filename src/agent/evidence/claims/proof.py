@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, product
 
 from agent.core.strings import latin_length, letters_of, split_at
-from agent.evidence.claims.citing import cite_of, with_sources
+from agent.evidence.citations import NOT_FOUND
 from agent.evidence.claims.judging import Ruling, cited_by, without_citation_numbers
 from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome, Verdict
 from agent.evidence.claims.own_record import otherwise
@@ -21,6 +21,10 @@ from agent.evidence.shown_sums import right_results
 _MOST_LENT, _LONG_SPAN, _PART_OF_DAY = 400, 8, 2
 """Figures that statements lend to others; letters of a span that is no other's by chance, and
 beside a time: at 1 pm."""
+
+
+_MOST_BEHIND = 2
+"""Sources up to which code adds to those behind a statement: a judge names first what decides."""
 
 
 def proved(
@@ -52,7 +56,7 @@ def proved(
         outcome if outcome.fails else _by_code(one, outcome, rulings.get(at), evidence)
         for at, (one, outcome) in enumerate(zip(statements, outcomes, strict=True))
     ]
-    return with_sources(statements, outcomes, evidence)
+    return _with_sources(statements, outcomes, evidence)
 
 
 def _letter(ruling: Ruling) -> str:
@@ -161,7 +165,7 @@ class _Proof:
             spans = tuple(span for span in spans if not self._is_borne(span, statement))
         spans = tuple(span for span in spans if not self._tells(self.added, span, plain))
         verdict: Verdict = "missing" if spans and letter in ("p", "n", "x") else "unchecked"
-        cite = cite_of(statement, passages, evidence) if letter == "p" else None
+        cite = _cite_of(statement, passages, evidence) if letter == "p" else None
         return Outcome(verdict, spans, passages, cite=cite, fix=fix)
 
     def _tells(self, added: Sequence[Figure], span: str, text: str) -> bool:
@@ -222,7 +226,63 @@ class _Proof:
             return Outcome("unchecked", passages=passages, unproved=unproved)
         if not passages:
             return Outcome("unchecked" if statement.cited else "own")
-        return Outcome("supported", passages=passages, cite=cite_of(statement, passages, evidence))
+        return Outcome("supported", passages=passages, cite=_cite_of(statement, passages, evidence))
+
+
+def _cite_of(
+    statement: Statement, passages: Iterable[Passage], evidence: Evidence
+) -> tuple[str, ...] | None:
+    """Return what a statement that is borne out is to cite where its judge names other sources.
+
+    What it cites is kept where any of it is named, too: to that comes only what has a figure of it
+    that is lacking. What nothing cited bears cites what does.
+    """
+    cited, named = statement.cited, evidence.sources_of(passages)
+    if not statement.citations or NOT_FOUND in statement.exact:
+        # Behind what was not found another source would seem to say so.
+        return None
+    added = [name for name in named if name not in cited][:_MOST_BEHIND]
+    lacking = [name for name in added if _has_more(name, cited, statement, evidence)]
+    if not {*cited}.isdisjoint(named):
+        # Advice that a page bears is no more so by the record of the place that it names.
+        told = (*cited, *lacking[: max(0, _MOST_BEHIND - len(cited))])
+        return told if told != cited else None
+    # A judge that loses count names another source than the one it read.
+    own = tuple(name for name in cited if _has_more(name, named, statement, evidence))
+    if not added or (own and not lacking):
+        return None
+    return (*own, *added[: max(1, _MOST_BEHIND - len(own))])
+
+
+def _has_more(name: str, others: Sequence[str], statement: Statement, evidence: Evidence) -> bool:
+    """Return whether a source has a figure of a statement that the others lack."""
+    theirs, given = evidence.figures_of([name]), evidence.figures_of(others)
+    return any(
+        any(same(figure, other) for other in theirs)
+        and not any(same(figure, other) for other in given)
+        for figure in figures(statement.said)
+        if figure.telling
+    )
+
+
+def _with_sources(
+    statements: Sequence[Statement], outcomes: Sequence[Outcome], evidence: Evidence
+) -> list[Outcome]:
+    """Return the outcomes; what is borne out is to cite its sources where its block cites none.
+
+    What rests on more than two that stand elsewhere sums them up, and needs no pile of marks; none
+    says what was not found.
+    """
+    blocks, found = {one.block for one in statements if one.citations}, list[Outcome]()
+    shown = {name for one in statements for name in one.cited}
+    for one, outcome in zip(statements, outcomes, strict=True):
+        names = evidence.sources_of(outcome.passages)
+        sums_up = len(names) > _MOST_BEHIND and shown.issuperset(names)
+        is_bare = one.block not in blocks and one.kind not in NAMING and NOT_FOUND not in one.exact
+        if outcome.verdict == "supported" and is_bare and not sums_up:
+            outcome = replace(outcome, cite=names[:_MOST_BEHIND] or None)
+        found.append(outcome)
+    return found
 
 
 def _is_one_of(added: Iterable[Figure], figure: Figure) -> bool:

@@ -1,66 +1,18 @@
 """Split an answer into what it states: sentences, items of lists, and cells of tables."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from string import ascii_lowercase
 
 from agent.core.strings import code_fence, is_table_rule, latin_length, letters_of
-from agent.evidence.citations import MARKER, NOT_FOUND
+from agent.evidence.citations import NOT_FOUND
 from agent.evidence.figures import Figure, figures
-from agent.evidence.language import fold, is_cut, sentence_spans
-from agent.evidence.markdown import link_url
-from agent.evidence.numbering import source_key
-from agent.evidence.references import CITATION
+from agent.evidence.language import fold, sentence_spans
+from agent.evidence.notation import Notation
 from agent.evidence.tables import cells_of
-from agent.evidence.types import Source
 from agent.evidence.units import SCALES
-
-
-@dataclass(frozen=True)
-class Notation:
-    """How a text cites: the pattern of a citation, the source ids it names, how one is written."""
-
-    pattern: re.Pattern[str]
-    read: Callable[[re.Match[str]], tuple[str, ...]]
-    write: Callable[[str], str]
-    names: tuple[str, ...] = ()
-    """Names with a full stop or its like in them: no sentence ends there."""
-
-
-MARKED = Notation(MARKER, lambda match: (match[1],), lambda name: f"[^{name}]")
-"""The notation between nodes: `[^w0-2]`."""
-LINKED = Notation(CITATION, lambda match: (match[0],), str)
-"""The notation of any finished answer, whatever its sources are."""
-
-
-def finished_notation(used: list[Source], sources: Mapping[str, Source]) -> Notation:
-    """Return the notation of a finished answer: `[n](url)`; sources of one URL share a number.
-
-    `used` are the cited sources in order of their numbers; one that is newly cited is appended.
-    """
-    by_key: dict[str, list[str]] = {}
-    for name in sources:
-        by_key.setdefault(source_key(sources[name]), []).append(name)
-
-    def read(match: re.Match[str]) -> tuple[str, ...]:
-        number = int(match[1])
-        if not 0 < number <= len(used) or (match[2] or "") != used[number - 1]["url"]:
-            return ()
-        return tuple(by_key.get(source_key(used[number - 1]), ()))
-
-    def write(name: str) -> str:
-        keys = [source_key(source) for source in used]
-        key, url = source_key(sources[name]), link_url(sources[name]["url"])
-        if key not in keys:
-            keys.append(key)
-            used.append(Source(**{**sources[name], "url": url, "number": len(keys)}))
-        number = keys.index(key) + 1
-        return f"[{number}]({url})" if url else f"[{number}]"
-
-    names = {source["title"] for source in sources.values()}
-    return Notation(CITATION, read, write, tuple(sorted(filter(is_cut, names))))
 
 
 @dataclass(frozen=True)
