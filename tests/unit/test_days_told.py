@@ -46,6 +46,23 @@ NOW = "2026-11-29"
             "Weihnachtsmarkt 2025: 28. November bis 6. Januar",
             "2025-11-28 Fri (past, 366 days ago), 2026-01-06 Tue (past, 327 days ago)",
         ),
+        (
+            "The dates of 2026 were not found; it ran from 28 November to 22 December in 2025.",
+            "2025-11-28 Fri (past, 366 days ago), 2025-12-22 Mon (past, 342 days ago)",
+        ),
+        (
+            "Nothing is known of 2026, it ran from 28 November to 6 January 2026.",
+            "2025-11-28 Fri (past, 366 days ago), 2026-01-06 Tue (past, 327 days ago)",
+        ),
+        (
+            "OPENING HOURS 2022: 1 Jan, closed. 15 Apr, closed. 6 Dec, closed.\n\nOpen on 2 May.",
+            "2022-01-01 Sat (past, 1793 days ago), 2022-04-15 Fri (past, 1689 days ago), "
+            "2022-05-02 Mon (past, 1672 days ago), 2022-12-06 Tue (past, 1454 days ago)",
+        ),
+        (
+            "Hours in 2022\n1 Jan: closed.\n6 Dec: closed.",
+            "2022-01-01 Sat (past, 1793 days ago), 2022-12-06 Tue (past, 1454 days ago)",
+        ),
         ("It began in 2025. Open on 1 December.", "2026-12-01 Tue (in 2 days, 2 of them Mon–Fri)"),
         ("2000 visitors came on 28 November.", "2026-11-28 Sat (past, 1 day ago)"),
         ("2024年的会议在8月3日举行。", "2024-08-03 Sat (past, 848 days ago)"),

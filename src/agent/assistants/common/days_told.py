@@ -16,6 +16,8 @@ from agent.texts import counted
 
 _MIDDLE, _BESIDE = 15, timedelta(days=92)
 """The day of a month that is named without one; how far a day is from one that tells its year."""
+_JOINS = 5
+"""Characters of a word or sign that joins days, or a day and its year."""
 _STOP = Linear(r"[。！？\n]|[.!?]\s")
 _DIGITS, _YEARS, _HALF_YEAR = 4, 10, 6
 """Of a year; how far a number is from this year that may be one; months."""
@@ -61,23 +63,43 @@ async def told_days(turn: Turn, *of: Iterable[str]) -> str:
 def _dates_in(text: str, now: date) -> set[Date]:
     """Return the dates of a text, a day behind a year of its sentence in that year.
 
-    So is one behind it, or it is in the next one: from 28 November to 6 January.
+    So is one behind it, or it is in the next one: from 28 November to 6 January. A year at the end
+    of its line or before a colon heads the paragraph. That told behind a day, or behind the last of
+    several, is theirs before any other.
     """
-    found, at, year, last = set[Date](), 0, None, 0
+    found, at, year, last, is_head = list[Date](), 0, None, 0, False
+    # The places of the last days without a year of their own that are told together.
+    joined = list[int]()
     for figure in figures(text):
-        if _STOP.search(text[at : figure.start]):
+        between = text[at : figure.start]
+        if ("\n\n" in between) if is_head else _STOP.search(between):
             year = None
-        told, month, day = figure.date or (_bare_year(figure, now), None, None)
+        bare = _bare_year(figure, now)
+        told, month, day = figure.date or (bare, None, None)
+        if len(between.strip()) > _JOINS or "\n" in between or not (figure.date or bare):
+            joined = []
         if told:
+            for place in joined:
+                found[place] = _before((told, month, day), found[place])
+            joined = []
             is_range = year and figure.start - at <= 1
             year, last = (None if month or is_range else told), 0
+            is_head = text[figure.end : figure.end + _JOINS].lstrip(" *)")[:1] in tuple(":：\n")
         elif year and month and day:
             year += last - month > _HALF_YEAR
             told, last = year, month
         at = figure.end
         if figure.date:
-            found.add((told, month, day))
-    return found
+            joined += [] if figure.date[0] else [len(found)]
+            found.append((told, month, day))
+    return {*found}
+
+
+def _before(end: Date, day: Date) -> Date:
+    """Return a day in the year that closes it, or that of a day behind it; or the one before."""
+    (year, last, _), (_, month, number) = end, day
+    is_before = bool(last and month) and (month or 0) - (last or 0) > _HALF_YEAR
+    return (year or 0) - is_before, month, number
 
 
 def _bare_year(figure: Figure, now: date) -> int | None:
