@@ -67,6 +67,21 @@ def test_what_a_sum_rests_on_stands_before_it() -> None:
     ]
 
 
+def test_what_a_sum_rests_on_is_found_unrounded() -> None:
+    lines = "a ride: 2 * 2.95 + 2.95 / 2 = 7.38 euros", OTHER, "two rides: 2 * 7.375 = 14.75 euros"
+    assert told("The tram is 14.75 € [1].", *lines) == [
+        "a ride: 2 * 2.95 + 2.95 / 2 = 7.38 €",
+        "two rides: 2 * 7.375 = 14.75 €",
+    ]
+
+
+def test_an_end_of_a_range_is_told_in_the_range_s_unit() -> None:
+    lines = "from: 14.75 + 210.60 = 225.35 euros", "to: 14.75 + 272.60 = 287.35 euros"
+    assert told("Plan on 225.35–287.35 €.[1]", *lines) == [
+        "from: 14.75 + 210.60 = 225.35 €", "to: 14.75 + 272.60 = 287.35 €",
+    ]  # fmt: skip
+
+
 def test_every_number_has_the_form_of_the_report_s_language_and_a_name_is_words() -> None:
     lines = (
         "gas_cost per year: 20000 / 0.84 x 0.0829 = 1974 EUR",

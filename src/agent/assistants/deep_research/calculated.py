@@ -10,10 +10,10 @@ from agent.core.strings import split_at
 from agent.evidence.claims.statements import Statement
 from agent.evidence.figures import Figure, figures, same
 from agent.evidence.number_forms import ENGLISH_NUMBERS, NumberForm
-from agent.evidence.shown_sums import right_results
+from agent.evidence.shown_sums import right_results, shown_sums
 from agent.evidence.types import Source
 
-_TELLING = 100
+_TWO_PLACES, _TELLING = 2, 100
 """From here on a number is hardly another's by chance, though its sentence cites no sum."""
 
 
@@ -60,13 +60,15 @@ class UsedSums:
 
     def _as_told(self, line: str, mark: str) -> str:
         """Return a line as the text tells its figures; empty where it uses none of them."""
-        results = right_results(line)
-        if results and {figure.value for figure in results} <= self._worked:
+        sums = [one for one in shown_sums(line) if one.is_right]
+        if sums and {one.told.value for one in sums} <= self._worked:
             return ""
         behind = {f.text for part in split_at(line, "=＝≈")[1:] for f in figures(part)[:1]}
         shown = [f for f in figures(line) if not behind or f.text in behind]
         pairs = [(own, said) for own in shown if (said := self._said(own, mark))]
-        rests = any(own.value in self._terms and own.value >= _TELLING for own in shown)
+        # A later line uses a result as it was before it was rounded.
+        results = [*(own.value for own in shown), *(one.sum.value for one in sums)]
+        rests = any(value in self._terms and _is_telling(value) for value in results)
         if not (pairs or rests):
             return ""
         self._terms.update(f.value for f in figures(line) if f.text not in behind)
@@ -87,11 +89,15 @@ class UsedSums:
         before, number, behind = _parted(own.text)
         if said and is_exact and abs(own.value) == said.value:
             minus = "" if own.value == said.value else "−"
+            told = _parted(said.text)
+            if own.is_money and not (told[0] or told[2]):
+                # The low end of a range has its unit at the high one.
+                sign = self._currencies.get((own.kind or "", own.factor)) or ("", behind)
+                return f"{minus}{sign[0]}{told[1]}{sign[1]}"
             if own.is_money or not own.kind:
                 return minus + said.text
-            told = _parted(said.text)[1]
-            is_plain = number and told and not any(map(str.isalpha, number + told))
-            return f"{minus}{before.strip('-−')}{told}{behind}" if is_plain else ""
+            is_plain = number and told[1] and not any(map(str.isalpha, number + told[1]))
+            return f"{minus}{before.strip('-−')}{told[1]}{behind}" if is_plain else ""
         signs = self._currencies.get((own.kind or "", own.factor))
         if not (signs and number and behind) or own.scale != 1 or before.strip("-−"):
             return ""
@@ -103,7 +109,8 @@ class UsedSums:
         every = (figure for one in reversed(self.said) for figure in figures(one.plain))
         parted = [(f, _parted(f.text)) for f in every if f.is_money and f.scale == 1 and not f.per]
         return {(f.kind or "", f.factor): (before, behind)
-                for f, (before, number, behind) in parted if number}  # fmt: skip
+                for f, (before, number, behind) in parted
+                if number and (before or behind)}  # fmt: skip
 
     def _said(self, own: Figure, mark: str) -> Figure | None:
         """Return the figure of the text that tells a result: in its unit, as less or as more."""
@@ -114,6 +121,11 @@ class UsedSums:
                 if is_certain and figure.telling and same(_unsigned(figure), _unsigned(own)):
                     return figure
         return None
+
+
+def _is_telling(value: Decimal) -> bool:
+    """Return whether a number is hardly another's by chance: a great one, or of many decimals."""
+    return value >= _TELLING or -int(value.as_tuple().exponent) > _TWO_PLACES
 
 
 def _parted(amount: str) -> tuple[str, str, str]:
