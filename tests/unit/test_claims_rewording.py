@@ -89,6 +89,15 @@ def test_a_wording_cites_apart_from_its_words_where_its_statement_does() -> None
         assert reworded(one, fix, PALACE, MARKED) == "It costs 60 yuan [^w0-0]."
 
 
+def test_a_wording_cites_as_its_text_does_where_its_statement_cites_nothing() -> None:
+    text = "It is open [^w0-0]. It costs 70 yuan: see there."
+    rulings = {1: Ruling(v="n", bad=["70"], fix="It costs 60 yuan [1]: see there.")}
+    found = statements(text, MARKED)
+    outcomes = proved(found, rulings, PALACE)
+    told = as_the_judge_says(found, outcomes, PALACE, MARKED)
+    assert as_it_stands(text, told).endswith("It costs 60 yuan [^w0-0]: see there.")
+
+
 def test_a_wording_of_what_stands_nowhere_rests_on_what_it_cites() -> None:
     """A judge names no passage where none says it: its wording was refused for its figures."""
     known = evidence(w0_0="故宫门票60元，周一闭馆。", w1_0="景山公园门票2元。")

@@ -56,6 +56,7 @@ from agent.core.processor import compute
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import cited_ids, inert
+from agent.evidence.claims.corrected import blank_before_citations
 from agent.evidence.claims.passages import Passage
 from agent.evidence.claims.statements import statements
 from agent.evidence.geo import distance_m
@@ -215,7 +216,8 @@ class _Report:
             "\n".join(f"- {inert(line)}".replace("*", "\\*") for line in lines)
             for lines in chosen.values()
         ]
-        head = f"**{say('deep_research.calculated', self.draft.language)}**{marks}"
+        blank = blank_before_citations(said) if marks else ""
+        head = f"**{say('deep_research.calculated', self.draft.language)}**{blank}{marks}"
         whole = "\n\n".join([head, *blocks]) if blocks else ""
         return self.draft.by_code(self.draft.cited(whole))
 

@@ -58,7 +58,7 @@ def corrected(
     parts, at = list[Part](), 0
     gone = _lines_left_out(text, statements, outcomes)
     numbers = _counted_down(text, gone) if gone else []
-    blank = _blank_before(statements)
+    blank = blank_before_citations(statements)
 
     def plain(start: int, end: int) -> Part:
         piece = text[start:end]
@@ -182,7 +182,7 @@ def can_be_left_out(
 _MARK_OF_ITEM = re.compile(rf"\s*{ITEM_MARK}")
 
 
-def _blank_before(statements: Iterable[Statement]) -> str:
+def blank_before_citations(statements: Iterable[Statement]) -> str:
     """Return what a text's writer puts before citations."""
     apart = [each.text[: cited.start - each.start].endswith(" ")
              for each in statements for cited in each.citations]  # fmt: skip
@@ -256,13 +256,13 @@ def as_the_judge_says(
 
     It goes where the judge leaves nothing of it, and it can be spared.
     """
-    found = list[Outcome]()
+    found, blank = list[Outcome](), blank_before_citations(statements)
     for one, outcome in zip(statements, outcomes, strict=True):
         words = None
         if outcome.fix == LEAVES_OUT:
             words = "" if can_be_left_out(statements, len(found), found, closes=True) else None
         elif outcome.fix:
-            words = reworded(one, outcome.fix, evidence, notation)
+            words = reworded(one, outcome.fix, evidence, notation, blank)
         found.append(
             replace(outcome, revised=words) if outcome.fails and words is not None else outcome
         )
@@ -288,14 +288,15 @@ def without_false(statements: Sequence[Statement], outcomes: Sequence[Outcome]) 
     return found
 
 
-def reworded(one: Statement, fix: str, evidence: Evidence, notation: Notation) -> str:
+def reworded(
+    one: Statement, fix: str, evidence: Evidence, notation: Notation, blank: str = ""
+) -> str:
     """Return a judge's wording, which cites what the statement did where it cites nothing.
 
-    Its citations stand before its stop, apart where the statement's do, and none in a heading, or
-    in a cell whose row has them.
+    Its citations stand before its stop, apart where the statement's do, else behind the `blank` of
+    the text's, and none in a heading, or in a cell whose row has them.
     """
-    apart = any(one.text[: each.start - one.start].endswith(" ") for each in one.citations)
-    blank = " " if apart else ""
+    blank = blank_before_citations([one]) if one.citations else blank
     said = with_citations(fix, evidence, notation, one.exact, blank)
     words = _with_head(one.text, said).rstrip()
     cited = [name for match in notation.pattern.finditer(words) for name in notation.read(match)]
