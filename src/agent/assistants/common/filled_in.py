@@ -5,20 +5,20 @@ anew.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.look_up import MAP_WAY, LookUp
 from agent.core.faults import await_or_else
 from agent.core.processor import compute
-from agent.evidence.claims.corrected import Part, with_totals
+from agent.evidence.claims.corrected import Part
 from agent.evidence.figures import Figure, figures
 from agent.evidence.markdown import link_url
 from agent.evidence.names import map_name
 from agent.evidence.references import CITATION
 from agent.evidence.revision import Revised, rewritten
-from agent.evidence.tables import Change
+from agent.evidence.tables import Change, changed
 from agent.evidence.told_ways import (
     WAY,
     ToldWay,
@@ -89,7 +89,11 @@ class FilledIn:
 
     def added_up(self, parts: list[Part]) -> list[Part]:
         """Return the parts of a text that its check has changed with its totals right."""
-        return with_totals(parts, self._totals, self.draft.number_form) if self._totals else parts
+        if not self._totals:
+            return parts
+        opening = _with_changes(parts, opened(_text_of(parts), self._totals))
+        changes, _ = filled(_text_of(opening), self.draft.number_form, self._totals)
+        return _with_changes(opening, changes)
 
     def summed(self) -> list[Figure]:
         """Return the figures of the totals that were added up, as the text tells them by now."""
@@ -163,3 +167,17 @@ class FilledIn:
         source = self.draft.sources[way["source"]]
         url, number = link_url(source["url"]), self.draft.citer.number(source)
         return f" [{number}]({url})" if url else f" [{number}]"
+
+
+def _text_of(parts: Iterable[Part]) -> str:
+    return "".join(part.text for part in parts)
+
+
+def _with_changes(parts: Iterable[Part], changes: Sequence[Change]) -> list[Part]:
+    found, at = list[Part](), 0
+    for part in parts:
+        end = at + len(part.text)
+        own = [(s - at, e - at, words) for s, e, words in changes if at <= s and e <= end]
+        found.append(replace(part, text=changed(part.text, own)) if own else part)
+        at = end
+    return found

@@ -18,11 +18,9 @@ from agent.evidence.figures import figures
 from agent.evidence.language import without_marks
 from agent.evidence.markdown import joined
 from agent.evidence.notation import Notation
-from agent.evidence.number_forms import NumberForm
 from agent.evidence.numbering import source_key
 from agent.evidence.references import untitled
-from agent.evidence.tables import Change, changed
-from agent.evidence.totals import Total, filled, opened
+from agent.evidence.tables import Change
 from agent.evidence.types import Source
 
 MARK, CONTRADICTED = "†", "‡"
@@ -30,7 +28,6 @@ MARK, CONTRADICTED = "†", "‡"
 VERSION = 2
 """Of the keys of `checks.claims`; answers of before have none."""
 COUNTED = ("supported", "computed", "own", "revised", "marked", "unchecked")
-_TOLD = ("revised", "marked", "contradicted", "computed", "supported", "unchecked")
 _MAX_QUOTE, _MAX_QUOTES, _MAX_STATEMENTS, _MOST_SUBJECT = 300, 24, 12_000, 80
 _QUOTES = (_MAX_QUOTE, 60, 24)
 """Characters of a passage, and of its beginning."""
@@ -80,26 +77,6 @@ def corrected(
     return [part for part in parts if part.text or part.statement]
 
 
-def with_totals(parts: Sequence[Part], totals: Sequence[Total], form: NumberForm) -> list[Part]:
-    """Return the parts of a text in which each total is the sum of its column."""
-    opening = _changed(parts, opened(_text_of(parts), totals))
-    return _changed(opening, filled(_text_of(opening), form, totals)[0])
-
-
-def _text_of(parts: Iterable[Part]) -> str:
-    return "".join(part.text for part in parts)
-
-
-def _changed(parts: Iterable[Part], changes: Sequence[Change]) -> list[Part]:
-    found, at = list[Part](), 0
-    for part in parts:
-        end = at + len(part.text)
-        own = [(s - at, e - at, words) for s, e, words in changes if at <= s and e <= end]
-        found.append(replace(part, text=changed(part.text, own)) if own else part)
-        at = end
-    return found
-
-
 def ending_with(written: str, text: str) -> str:
     """Return a text with something written before what ends it."""
     bare = text.rstrip()
@@ -141,9 +118,9 @@ def _lines_left_out(
     return gone
 
 
-def _counted_down(text: str, gone: Container[int]) -> list[tuple[int, int, str]]:
+def _counted_down(text: str, gone: Container[int]) -> list[Change]:
     """Return where numbers of lists change when the items that begin at `gone` go, and to what."""
-    edits, at = list[tuple[int, int, str]](), 0
+    edits, at = list[Change](), 0
     lists: dict[int, tuple[int, int]] = {}
     """The next number of the list of each depth, and how many of its items are gone."""
     for line in text.splitlines(keepends=True):
@@ -424,7 +401,7 @@ def rows(
     told, at = list[tuple[Outcome, int, int, Callable[[str], str]]](), begin
     for part in parts:
         text = led(part.text)
-        if part.outcome and kind_of(part.outcome) in _TOLD:
+        if part.outcome and kind_of(part.outcome) != "own":
             told.append((part.outcome, at, at + len(text), shown))
         at += len(text)
     found = list[dict[str, Any]]()

@@ -166,7 +166,8 @@ class Evidence:
         And those of what the reader said before, or was told.
         """
         asked = chain.from_iterable(map(figures, [self.question, *self.demanded, self.today]))
-        return distinct([*asked, *self.clock, *self.figures_of([KNOWN])])
+        clock = [figure for figure in figures(self.now) if figure.clock is not None]
+        return distinct([*asked, *clock, *self.figures_of([KNOWN])])
 
     @lazy_property
     def day(self) -> date | None:
@@ -183,11 +184,6 @@ class Evidence:
             if year and all(day):
                 found.setdefault(tuple(day), set()).add(year)
         return found
-
-    @lazy_property
-    def clock(self) -> Sequence[Figure]:
-        """Return the time of asking: it is no opening hour of any place."""
-        return [figure for figure in figures(self.now) if figure.clock is not None]
 
     @lazy_property
     def _next_days(self) -> Sequence[Figure]:
@@ -260,9 +256,6 @@ class Evidence:
     def _rarity(self, holders: int) -> float:
         return math.log(1 + (len(self.passages) - holders + 0.5) / (holders + 0.5))
 
-    def _rarity_of(self, word: str) -> float:
-        return self._rarity(len(self._holders.get(word, ())))
-
     def read(self) -> None:
         """Index all passages now, not when the first statement asks for them."""
         _ = self._holders, self._shares, self.tokens, self._figures, self._places
@@ -317,9 +310,11 @@ class Evidence:
     ) -> list[int]:
         """Return the places of the passages that may decide a statement, the best first."""
         own = words(statement.said)
-        weights = {word: self._rarity_of(word) for word in own}
-        for word in words(statement.context) - own:
-            weights[word] = _FOR_CONTEXT * self._rarity_of(word)
+        weights = {
+            word: (1 if word in own else _FOR_CONTEXT)
+            * self._rarity(len(self._holders.get(word, ())))
+            for word in own | words(statement.context)
+        }
         brings = defaultdict[int, float](float)
         for word in nlargest(_MOST_TERMS, weights, key=lambda word: (weights[word], word)):
             # What nearly all passages say tells none of many apart.

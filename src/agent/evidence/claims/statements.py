@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import islice, zip_longest
 from string import ascii_lowercase
 
 from agent.core.strings import code_fence, is_table_rule, latin_length, letters_of
@@ -130,8 +130,8 @@ class Splitter:
         self._above = list[tuple[int, str]]()
         """The words that an item stands below, each with how deep the item is that they are of."""
         self._block = self._number = 0
-        self._table: list[str] | None = None
-        self._heads: list[tuple[str, ...]] = []
+        self._table: list[Statement] | None = None
+        """The cells of its first row."""
         self._heads_read = 0
         self.headings: list[Statement] = []
         """Those that state nothing, and rows without a value; all are named h1, h2 and so on."""
@@ -229,26 +229,22 @@ class Splitter:
         read = islice(cells_of(line, at), _MOST_CELLS)
         cells = [self._statement(each.text, each.start) for each in read]
         if self._table is None:
-            self._table = [cell.plain for cell in cells]
-            self._heads = [cell.cited for cell in cells]
-            self._block += 1
+            self._table, self._block = cells, self._block + 1
             return []
-        of_row = tuple(dict.fromkeys(name for cell in cells for name in cell.cited))
         label = cells[0]
-        rows = []
-        if label.citations and len(label.plain) > _A_NAME:
+        of_row = tuple(dict.fromkeys(name for cell in cells for name in cell.cited))
+        rows = list[Statement]()
+        for cell, head in zip_longest(cells, self._table[: len(cells)]):
             # A label with a source says more than a name.
-            rows.append(replace(label, cited=label.cited or of_row, kind="cell", block=self._block,
-                                head=self._table[0], context=self._heading, line=at))  # fmt: skip
-        for i, cell in enumerate(cells[1:], 1):
-            head = self._table[i] if i < len(self._table) else ""
-            above = (*label.cited, *(self._heads[i] if i < len(self._heads) else ()))
-            if letters_of(cell.plain):
-                cited = cell.cited or tuple(dict.fromkeys(above)) or of_row
-                rows.append(
-                    replace(cell, cited=cited, kind="cell", row=label.plain, head=head,
-                            context=self._heading, block=self._block, line=at)
-                )  # fmt: skip
+            is_label = cell is label
+            if not letters_of(cell.plain) or (is_label and not _is_told(label)):
+                continue
+            above = dict.fromkeys([*label.cited, *(head.cited if head and not is_label else ())])
+            rows.append(
+                replace(cell, cited=cell.cited or tuple(above) or of_row, kind="cell", line=at,
+                        row="" if is_label else label.plain, head=head.plain if head else "",
+                        context=self._heading, block=self._block)
+            )  # fmt: skip
         if not rows and cells[1:]:
             self._heads_read += 1
             name, row = f"h{self._heads_read}", label.plain
@@ -327,6 +323,10 @@ def _may_be_thousands(number: str) -> bool:
     """Return whether a number may be meant either way: 1.200 is a thousand in German."""
     whole, dot, rest = number.partition(".")
     return bool(dot) and (whole + rest).isdecimal() and len(whole) <= 3 == len(rest)
+
+
+def _is_told(label: Statement) -> bool:
+    return bool(label.citations) and len(label.plain) > _A_NAME
 
 
 def _is_more_than_a_name(heading: str) -> bool:
