@@ -92,15 +92,21 @@ async def test_of_what_nobody_names_the_nearest_are_listed_with_how_many_there_a
         )
 
 
-async def test_what_is_looked_up_by_name_has_its_distance_from_where_the_question_asks() -> None:
+@pytest.mark.parametrize("walks", ["", "I walk there."])
+async def test_what_is_looked_up_by_name_has_its_distance_from_where_the_question_asks(
+    walks: str,
+) -> None:
     by_name = {"intent": "poi", "place": "House of Waters", "country": "de"}
     follow_up = {"query": "House of Waters hours", "map": by_name, "web": False}
     more = ModelReply(
         json={"is_sufficient": False, "knowledge_gap": "hours", "follow_up_queries": [follow_up]}
     )
-    async with asked(QUESTION, reflection=[more, ENOUGH]) as (state, llm):
+    question = f"{QUESTION} {walks}".strip()
+    async with asked(question, reflection=[more, ENOUGH]) as (state, llm):
         [named] = [place for place in state["places"] if place["id"] == "osm:node/9070"]
         assert (named["distance_from"], named["distance_m"]) == (STATION, 1557)
+        assert named.get("walk_m", 0) >= 1557 * bool(walks)
+        assert ("walk_m" in named) == bool(walks)
         [source] = [s for s in state["sources_gathered"] if s["id"] == named["source"]]
         assert f"{STATION}" in source["quotes"][0]
         assert f"1.6 km from {STATION}" in listed(llm, "answer")

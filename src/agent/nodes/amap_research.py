@@ -62,7 +62,7 @@ from agent.texts import is_chinese, say
 log = logging.getLogger(__name__)
 NODE = "amap_research"
 _SHOWN_HITS = 12
-_FAR_ON_FOOT_M = 3000
+FAR_ON_FOOT_M = 3000
 """In a straight line; nobody asks for the way on foot to what is further."""
 _INSTEAD_OF_A_MODEL = 2
 """Further places that code looks up where no model was asked which."""
@@ -279,7 +279,7 @@ class _Branch:
         demands, centre = self.options.constraints, map_result.centre
         limit = walk_limit_m(demands)
         if limit is None and (self.on_foot or demands.get("sort_by") == "walk"):
-            limit = _FAR_ON_FOOT_M
+            limit = FAR_ON_FOOT_M
         if limit is None or centre is None or is_area(map_result.centre_name or ""):
             return
         near = [
@@ -303,7 +303,7 @@ class _Branch:
         self, map_result: MapResult, start: NamedStop, end: NamedStop
     ) -> None:
         """Measure what a way on foot gets longer by each place; the least out of the way leads."""
-        usual = "walking" if metres_apart(start[1], end[1]) <= _FAR_ON_FOOT_M else "driving"
+        usual = "walking" if metres_apart(start[1], end[1]) <= FAR_ON_FOOT_M else "driving"
         places = map_result.places
         if places and (self.task.get("mode") or usual) == "walking":
             points = [place["location"] for place in places]

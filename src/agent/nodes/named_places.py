@@ -13,15 +13,17 @@ from agent.assistants.common.listed_places import said_by_pages
 from agent.assistants.common.previous import NO_PREVIOUS
 from agent.assistants.common.services import Services
 from agent.assistants.common.shown_records import OF_ITS_ORIGIN, sources_as_shown
+from agent.assistants.common.turn import open_meter
 from agent.configuration import Configuration
 from agent.core.budget import Meter, Usage, add_usage, no_usage
 from agent.core.strings import letters_of
 from agent.evidence.geo import metres_apart
+from agent.evidence.intent import says_walks
 from agent.evidence.mentions import source_ids
 from agent.evidence.names import own_distance
 from agent.evidence.types import Anchor, Place, Source
 from agent.mcp.records import has_name
-from agent.nodes.amap_research import KEYWORD_INTENTS, look_up_named
+from agent.nodes.amap_research import FAR_ON_FOOT_M, KEYWORD_INTENTS, look_up_named
 from agent.state import (
     AmapSearchState,
     OverallState,
@@ -55,13 +57,52 @@ async def complete_places(
     }
     if not measured:
         return update
+    usage = await _add_walks(measured, origins, state, runtime, services)
     return Update(
         **{
             **update,
+            "usage": add_usage(update.get("usage"), usage),
             "places": replaced([measured.get(place["source"], place) for place in places]),
             "sources_gathered": replaced(sources_as_shown(sources, measured.values(), language)),
         }
     )
+
+
+async def _add_walks(
+    measured: dict[str, Place],
+    origins: Sequence[Anchor],
+    state: OverallState,
+    runtime: Runtime[Configuration],
+    services: Services,
+) -> Usage:
+    """Add how far it is on foot, where walking is spoken of, from each origin; return what it cost.
+
+    A day's ways are measured from stop to stop, once these are known.
+    """
+    configuration, turn = runtime.context or Configuration(), state["turn"]
+    spent = state.get("usage") or no_usage()
+    left = configuration.max_map_calls - spent["map_calls"] - _KEPT_CALLS
+    meter = open_meter(
+        turn, configuration, services, spent=spent, map_calls=max(0, min(_CALLS, left))
+    )
+    walks = "outing" not in turn and says_walks(turn["question"])
+    for origin in origins if walks else ():
+        near = [
+            place
+            for place in measured.values()
+            if place["distance_from"] == origin["name"]
+            and (place["distance_m"] or 0) <= FAR_ON_FOOT_M
+        ]
+        if not near or "location" not in origin:
+            continue
+        points = [place["location"] for place in near]
+        legs = await services.maps.walks_from(
+            origin["location"], points, meter=meter, on_call=lambda call: None
+        )
+        for at, leg in legs.items():
+            walked = {"walk_m": leg["distance_m"], "walk_s": leg["duration_s"]}
+            measured[near[at]["source"]] = cast(Place, {**near[at], **walked})
+    return meter.usage
 
 
 def with_update(state: OverallState, update: Update) -> OverallState:
