@@ -125,6 +125,26 @@ async def test_every_statement_is_judged_once_also_those_of_blocks_that_ended_ea
     assert done.counts["supported"] == 40
 
 
+async def test_no_sign_that_code_fills_in_is_judged_nor_what_its_row_will_cite() -> None:
+    signed = """| | 做什么 | 路 | 合计 |
+|---|---|---|---|
+| 一 | 第1处门票60元 | [>walking] | 免费 |
+
+第2处门票60元，共[=]。
+"""
+    others = "".join(f"\n第{n}句门票60元[1]({URL})。\n" for n in range(20))
+    reader = Reader(门票=SUPPORTED)
+    check = ClaimCheck(asyncio.ensure_future(known()), [], SOURCES, "zh", reader)
+    check.used[:] = SOURCES.values()
+    check.feed(f"{signed}{others}\n")
+    filled = signed.replace("[>walking]", f"步行 [1]({URL})").replace("[=]", "120元")
+    await check.finish(filled + others)
+    asked = [plain for batch in reader.batches for plain in batch]
+    assert len(asked) == len({*asked}) > 20
+    assert "第2处门票60元，共120元。" in asked
+    assert not any("[" in plain for plain in asked)
+
+
 async def test_a_text_that_is_withdrawn_costs_the_next_one_no_calls() -> None:
     reader = Reader(门票=SUPPORTED)
     check = ClaimCheck(asyncio.ensure_future(known()), [], SOURCES, "zh", reader)

@@ -48,6 +48,9 @@ from agent.evidence.references import (
     without_bare_list,
 )
 from agent.evidence.revision import Revised
+from agent.evidence.tables import signs_in
+from agent.evidence.told_ways import WAY
+from agent.evidence.totals import TOTAL
 from agent.evidence.types import Source
 from agent.texts import Language, say
 
@@ -147,11 +150,20 @@ class ClaimCheck:
         # Block by block, however it comes: a text that is read again is asked about alike.
         while (end := self._text.find("\n\n", searched)) >= 0:
             found = self._splitter.split(self._text[self._read : end + 2], self._read)
-            self._waiting += [one for one in found if one.key not in self._judging.asked]
+            self._waiting += [one for one in found if one.key not in self._judging.asked
+                              and not self._is_open(one)]  # fmt: skip
             self._read = searched = end + 2
             if len(self._waiting) >= BATCH:
                 self._ask(self.judge, batches(self._waiting, _MOST_AT_ONCE))
                 self._waiting = []
+
+    def _is_open(self, one: Statement) -> bool:
+        """Return whether code has yet to fill a sign in: words, or citations of a row, change."""
+        begin, end = one.start, one.end
+        if one.kind == "cell":
+            begin, end = one.line, self._text.find("\n", one.end)
+        text = self._text[begin : end if end >= 0 else len(self._text)]
+        return any(any(signs_in(text, sign)) for sign in (WAY, TOTAL[:-1]))
 
     def _ask(self, judge: Ask, groups: Iterable[Sequence[Statement]]) -> None:
         for batch in islice(groups, _MOST_CALLS - len(self._calls)):
@@ -239,7 +251,8 @@ class ClaimCheck:
         self.is_checked = True
         self._until = asyncio.get_running_loop().time() + self.seconds
         if self.judge is not None:
-            rest = [one for one in self.statements if one.key not in self._judging.asked]
+            rest = [one for one in self.statements
+                    if one.key not in self._judging.asked and not self._is_open(one)]  # fmt: skip
             self._ask(self.judge, batches(rest))
             await ended(self._calls, self.seconds, late, longer=longer)
         rulings = {at: self._rulings[one.key] for at, one in enumerate(self.statements)
