@@ -173,6 +173,64 @@ def test_a_range_whose_low_end_changes_is_told_anew_in_each_column_s_sentence() 
     assert "| all | 130–140 € | 69 € |" in shown
 
 
+@pytest.mark.parametrize(
+    ("own", "shown"), [("[=]", "≥ 12 €"), ("[=20 €]", "20 €"), ("[=12 €]", "12 €")]
+)
+def test_where_a_cell_cannot_be_read_the_writer_s_figure_stands_else_a_total_says_at_least(
+    own: str, shown: str
+) -> None:
+    table = "| | € |\n|---|---|\n| a | 12 € |\n| b | {b} |\n| all | {own} |\n"
+    text = f"It is [=].\n\n{table.format(b='ca. 8', own=own)}"
+    changes, totals = filled(text, ENGLISH_NUMBERS)
+    done = changed(text, changes)
+    assert f"| all | {shown} |" in done
+    assert opened(done, totals) == []
+    revised = done.replace("ca. 8", "9 €")
+    again = changed(revised, opened(revised, totals))
+    shown = changed(again, filled(again, ENGLISH_NUMBERS, totals)[0])
+    assert "| all | 21 € |" in shown
+    assert "≥" not in shown
+
+
+def test_a_sum_that_a_change_makes_unreadable_says_at_least() -> None:
+    text = "It is [=].\n\n| | € |\n|---|---|\n| a | 12 € |\n| b | 8 € |\n| all | [=21 €] |\n"
+    changes, totals = filled(text, ENGLISH_NUMBERS)
+    revised = changed(text, changes).replace("8 €", "ca. 8")
+    again = changed(revised, opened(revised, totals))
+    shown = changed(again, filled(again, ENGLISH_NUMBERS, totals)[0])
+    assert "| all | ≥ 12 € |" in shown
+
+
+SPLIT = """| | € |
+|---|---|
+| Ferry | 10 € |
+| Museum | 20 € |
+| Total | {total} |
+| Per person | {head} |
+"""
+
+
+@pytest.mark.parametrize(
+    ("total", "head", "shown"),
+    [("[=]", "[=15 €]", ["30 €", "15 €"]), ("[=31 €]", "[=21 €]", ["30 €", "21 €"])],
+)
+def test_a_sign_below_the_total_is_another_figure_and_no_sum(
+    total: str, head: str, shown: list[str]
+) -> None:
+    lines = fill(SPLIT.format(total=total, head=head)).splitlines()
+    assert [line.split("|")[2].strip() for line in lines[-2:]] == shown
+
+
+def test_the_last_day_s_total_is_its_own_where_its_writer_s_figure_says_so() -> None:
+    rows = "| a | 10 € |\n| 1 | [=10 €] |\n| b | 5 € |\n| 2 | [=5 €] |\n"
+    assert fill(f"| | € |\n|---|---|\n{rows}").endswith("| 2 | 5 € |\n")
+
+
+def test_a_bar_inside_a_cell_ends_none() -> None:
+    rows = "| Bus 1 \\| 2 | 10 € |\n| Tram | 5 € |\n| all | [=] |\n"
+    assert fill(f"| | € |\n|---|---|\n{rows}").endswith("| all | 15 € |\n")
+
+
 def test_a_reader_s_numbers_are_written_as_his_language_does() -> None:
     text = "| | € |\n|---|---|\n| a | 1.204,50 € |\n| b | 20.000 € |\n| all | [=] |\n"
     assert "| all | 21.204,50 € |" in fill(text, GERMAN)

@@ -37,7 +37,10 @@ def tables_in(text: str) -> Iterator[list[CellRow]]:
 def cells_of(line: str, at: int) -> Iterator[TableCell]:
     """Yield the cells of a row that begins at a place in its text, without the blanks around."""
     begin = line.index("|") + 1
-    for part in line.rstrip().removesuffix("|")[begin:].split("|"):
+    # A bar behind a backslash is one of the cell's own.
+    bare = line.replace("\\|", "\\\0").rstrip().removesuffix("|")
+    for hidden in bare[begin:].split("|"):
+        part = hidden.replace("\\\0", "\\|")
         text = part.strip()
         yield TableCell(text, at + begin + (part.index(text) if text else 0))
         begin += len(part) + 1

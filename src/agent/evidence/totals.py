@@ -18,7 +18,7 @@ from agent.evidence.formulas import worked
 from agent.evidence.number_forms import NumberForm
 from agent.evidence.references import CITATION
 from agent.evidence.shown_sums import shown_sums
-from agent.evidence.tables import CellRow, Change, changed, signs_in, tables_in
+from agent.evidence.tables import CellRow, Change, TableCell, changed, signs_in, tables_in
 from agent.evidence.units import MONEY
 
 TOTAL = "[=]"
@@ -30,6 +30,9 @@ With the writer's own figure in it, `[=57–71 €]`, that is told where no colu
 """
 _SIGN, _TWO, _BEFORE, _NEAR = TOTAL[:-1], 2, 24, Decimal("0.05")
 _BESIDE, _NO_ENDS = 8, (Decimal(-1), Decimal(-1))
+_LEAST = "≥ "
+"""Before the sum of a column of which not each cell can be read for certain."""
+_TIMES, _YEARS = "×✕x", range(1900, 2100)
 _EQUAL, _SLIP = Decimal("0.005"), Decimal("0.25")
 """How far a rounded figure is from its sum, and that of one who has added up a part wrong."""
 By = Literal["row", "part", "all", "own"]
@@ -122,10 +125,15 @@ def filled(
             kept = {at: before[place].by for at, place in places.items() if place in before}
             for at, (by, amounts) in _summed(rows, column, owns, kept).items():
                 cell, sign = rows[at][column], signs[at]
-                told = _put(text, sign, _written(amounts, form, text)) or sign.own
-                is_alone = not letters_of(cell.text.replace(text[sign.start : sign.end], ""))
+                if _adds_up(figures(sign.own), amounts):
+                    amounts = [replace(each, is_sure=True) for each in amounts]
+                holds = not sign.own or all(each.is_sure for each in amounts)
+                sum_ = _put(text, sign, _written(amounts, form, text) if holds else "")
+                told, rest = sum_ or sign.own, cell.text.replace(text[sign.start : sign.end], "")
+                is_alone = not letters_of(_uncited(rest))
                 changes += [(sign.start, sign.end, told or "–" * is_alone), *sign.closing]
-                totals.append(Total(*places[at], told, sign.own, _ends(amounts), by=by))
+                ends = _ends(amounts) if sum_ else _NO_ENDS
+                totals.append(Total(*places[at], told, sign.own, ends, by=by))
     in_tables = {start for start, _, _ in changes}
     before = {place: each for place, each in before.items() if each.told and each.told in text}
     every = [*(before | {each.place: each for each in totals}).values()]
@@ -187,33 +195,50 @@ def opened(text: str, totals: Iterable[Total]) -> list[Change]:
         for column, head in enumerate(rows[0]):
             own = by_head.get(head.text, []) if column else []
             # A writer's own figure is an amount like others.
-            labels = {total.label: total.by for total in own if total.by != "own"}
+            labels = {total.label: total for total in own if total.by != "own"}
             kept = {n: labels[row[0].text] for n, row in enumerate(rows) if n and column < len(row)
                     and row[0].text in labels}  # fmt: skip
-            if not kept or _are_right(rows, column, kept):
+            by = {n: total.by for n, total in kept.items()}
+            sums = _summed(rows, column, dict.fromkeys(kept, ""), by)
+            if all(_is_right(rows[n][column], sums[n][1], kept[n]) for n in kept):
                 continue
-            for cell in (rows[at][column] for at in kept):
-                told = figures(_uncited(cell.text))
-                begin = cell.start + (told[0].start if told else cell.text.find("–"))
-                end = cell.start + told[-1].end if told else begin + 1
-                if told or "–" in cell.text:
-                    changes[begin] = (begin, end, f"{_SIGN}{text[begin:end] if told else ''}]")
+            for n, total in kept.items():
+                begin, end = _told_at(rows[n][column])
+                is_sure = all(each.is_sure for each in sums[n][1])
+                if begin < end:
+                    # A sum that no longer holds is no figure of its writer's.
+                    words = text[begin:end].removeprefix(_LEAST).strip("–")
+                    words = words if is_sure or not total.is_summed else ""
+                    changes[begin] = (begin, end, f"{_SIGN}{words}]")
             for before, words in (each for total in own for each in total.retold):
                 at = text.find(before + words) + len(before) if before.strip() else -1
                 if at >= len(before) and not text[at + len(words) :][:1].isdigit():
-                    changes.setdefault(at, (at, at + len(words), f"{_SIGN}{words}]"))
+                    sign = f"{_SIGN}{words.removeprefix(_LEAST)}]"
+                    changes.setdefault(at, (at, at + len(words), sign))
     return sorted(changes.values())
 
 
-def _are_right(rows: Sequence[CellRow], column: int, kept: Mapping[int, By]) -> bool:
-    """Return whether the totals in these rows add up, as far as they can; a dash does not."""
-    for at, (_, sums) in _summed(rows, column, dict.fromkeys(kept, ""), kept).items():
-        cell = rows[at][column].text
-        told = figures(_uncited(cell))
-        is_open = bool(told) or cell.strip("* ") == "–"
-        if is_open and sums and _SIGN not in cell and not _adds_up(told, sums):
-            return False
-    return True
+def _is_right(cell: TableCell, amounts: Sequence["_Amount"], total: Total) -> bool:
+    """Return whether a cell's total adds up, as far as it can; a dash does not."""
+    told = figures(_uncited(cell.text))
+    is_open = bool(told) or _uncited(cell.text).strip("* ") == "–"
+    if not (is_open and amounts) or _SIGN in cell.text:
+        return True
+    is_least = _LEAST in cell.text
+    if is_least or all(each.is_sure for each in amounts):
+        is_sure = all(each.is_sure for each in amounts)
+        return is_least != is_sure and _adds_up(told, amounts)
+    return bool(told) and (_adds_up(told, amounts) or not total.is_summed)
+
+
+def _told_at(cell: TableCell) -> tuple[int, int]:
+    """Return where a cell tells its total, or the dash in its place."""
+    read, dash = figures(_uncited(cell.text)), cell.text.find("–")
+    if not read:
+        return (cell.start + dash, cell.start + dash + 1) if dash >= 0 else (0, 0)
+    begin = read[0].start
+    begin -= len(_LEAST) * cell.text[:begin].endswith(_LEAST)
+    return cell.start + begin, cell.start + read[-1].end
 
 
 def _signs_of(
@@ -291,10 +316,12 @@ class _Place:
         chosen += [way for way in ways if way[0] == kept and way[2]]
         chosen += written
         if self.is_last:
-            is_less = self.own and figures(self.own)[-1].value < max(
-                (amount.high for amount in self.every), default=Decimal(0)
-            )
-            return [*chosen, own if is_less else whole][0]
+            most = max((amount.high for amount in self.every), default=Decimal(0))
+            is_less = self.own and figures(self.own)[-1].value < most
+            # What follows the total at once may be a head's share of it.
+            is_below = bool(self.every) and not self.since
+            is_share = is_below and self.own and not _is_near(self.own, self.every)
+            return [*chosen, own if is_less or is_share else whole][0]
         chosen += [way for way in (*beside, part) if not self.own or _is_near(self.own, way[2])]
         return [*chosen, own][0]
 
@@ -304,7 +331,7 @@ def _is_near(own: str, amounts: Sequence["_Amount"], share: Decimal = _SLIP) -> 
     read = figures(own)
     if not (read and amounts):
         return False
-    return _apart((read[0].value, read[-1].value), _ends(amounts)) <= share
+    return _apart((read[0].value, read[-1].value), _ends(amounts, is_whole=True)) <= share
 
 
 def _operands(row: CellRow, column: int) -> Iterator[_Operand]:
@@ -321,7 +348,7 @@ def _operands(row: CellRow, column: int) -> Iterator[_Operand]:
         if _SIGN not in text and next(shown_sums(f"{low} = 1"), None):
             yield text.strip("* "), True
     before = [_uncited(each.text) for each in row[1:column] if _SIGN not in each.text]
-    amounts = [(each, amount) for each in before if (amount := _amount(each))]
+    amounts = [(each, amount) for each in before if (amount := _amount(each)) and amount.is_sure]
     priced = [each for each, amount in amounts if amount.kind[0] in MONEY]
     counts = [amount.low for _, amount in amounts if amount.kind[0] in _COUNTS]
     if len(priced) == 1 and len(counts) == 1:
@@ -331,20 +358,20 @@ def _operands(row: CellRow, column: int) -> Iterator[_Operand]:
 
 
 def _amounts(column: Iterable[str]) -> list["_Amount"]:
-    """Return the amounts of cells; none where one of them cannot be read.
+    """Return the amounts of cells; none where they are not all in one unit.
 
-    Nor where they are not all in one unit.
+    A cell with a number that cannot be read is one of at least nothing.
     """
     cells = (_uncited(cell).strip("* ") for cell in column)
     read = [(cell, _amount(cell)) for cell in cells if _SIGN not in cell]
-    if any(amount is None and cell[:1].isdigit() for cell, amount in read):
-        return []
     found = [amount for _, amount in read if amount]
+    if any(amount is None and any(map(str.isdigit, cell)) for cell, amount in read):
+        found += [_UNREAD] if found else []
     return found if len(_kinds(found)) < _TWO else []
 
 
-def _kinds(amounts: Iterable["_Amount"]) -> set[tuple[str, Decimal]]:
-    return {amount.kind for amount in amounts} - {("", Decimal(1))}
+def _kinds(amounts: Iterable["_Amount"]) -> set[tuple[str, Decimal, bool]]:
+    return {amount.kind for amount in amounts} - {_NO_UNIT}
 
 
 def _uncited(cell: str) -> str:
@@ -354,13 +381,22 @@ def _uncited(cell: str) -> str:
     return cell
 
 
+_NO_UNIT = "", Decimal(1), False
+
+
 @dataclass(frozen=True)
 class _Amount:
     low: Decimal
     high: Decimal
-    kind: tuple[str, Decimal]
+    kind: tuple[str, Decimal, bool]
+    """Its unit, how many of the base that is, and whether it is one of a person, of a night."""
     text: str
     places: int
+    is_sure: bool = True
+    """Whether the cell can come to nothing else: 80 € (2 nights) may be twice that."""
+
+
+_UNREAD = _Amount(Decimal(0), Decimal(0), _NO_UNIT, "", 0, is_sure=False)
 
 
 def _amount(cell: str) -> _Amount | None:
@@ -373,7 +409,8 @@ def _amount(cell: str) -> _Amount | None:
     low, high = ends
     if low is None or high is None:
         return None
-    return replace(high, low=low.low, places=max(low.places, high.places))
+    places = max(low.places, high.places)
+    return replace(high, low=low.low, places=places, is_sure=low.is_sure and high.is_sure)
 
 
 def _range(text: str) -> tuple[str, str] | None:
@@ -405,35 +442,67 @@ def _digits_of(figure: Figure, text: str) -> tuple[int, int]:
 def _one_amount(text: str) -> _Amount | None:
     """Return what a text without ranges comes to.
 
-    A number in no unit behind words is none: free under 18.
+    A number in no unit behind words is none: free under 18. Where it tells more than one amount
+    that is the least of them, for want of better.
     """
-    read, product = figures(text), next(shown_sums(f"{text} = 1"), None)
-    sums = [each for each in read if each.is_money and not each.per]
-    if not sums and not any(map(str.isalpha, text[: read[0].start if read else 0])):
-        sums = read[: len(read) == 1 or product is not None]
-    if not sums or sums[0].kind is None or sums[0].date or sums[0].clock is not None:
+    read = [each for each in figures(text) if not each.date and each.clock is None]
+    money = [each for each in read if each.is_money]
+    read = [each for each in read if each in money or not money or each.value not in _YEARS]
+    begins = bool(read) and not any(map(str.isalpha, text[: read[0].start]))
+    if not read or not (money or begins):
         return None
-    value, kind = sums[0].value, (sums[0].kind or "", sums[0].scale)
-    if product:
-        # With the decimals of its terms: 2 × 3.30 is 6.60.
-        value = sum((each.value * 0 for each in read), product.sum.value)
-    return _Amount(value, value, kind, sums[0].text, max(0, _places(value)))
+    times, sum_ = _product(text, read), next(shown_sums(f"{text} = 1"), None)
+    one = money[0] if money else read[0]
+    if times is not None:
+        return _amount_of(one, times, read, is_per=False)
+    if sum_ and len(sum_.sum.terms) == len(read):
+        return _amount_of(one, sum_.sum.value, read, is_per=False)
+    # 36 € (2 × 18 €) says so itself.
+    is_sure = len(read) == 1 or bool(sum_ and sum_.sum.value == read[0].value)
+    least = one if is_sure else min(money, key=lambda each: each.value, default=None)
+    if least is None or least.kind is None:
+        return None
+    return replace(_amount_of(least, least.value, [least]), is_sure=is_sure)
+
+
+def _amount_of(
+    one: Figure, value: Decimal, terms: Sequence[Figure], *, is_per: bool = True
+) -> _Amount:
+    """Return an amount in the unit of one of its terms, with their decimals: 2 × 3.30 is 6.60."""
+    value = sum((each.value * 0 for each in terms), value)
+    kind = one.kind or "", one.scale, is_per and one.per is not None
+    return _Amount(value, value, kind, one.text, max(0, _places(value)))
+
+
+def _product(text: str, read: Sequence[Figure]) -> Decimal | None:
+    """Return what figures come to that signs of multiplication join, whatever they count."""
+    value, money = read[0].value, sum(each.is_money for each in read)
+    for one, other in pairwise(read):
+        signs = [each for each in text[one.end : other.start].split() or [""]
+                 if each in _TIMES or any(sign in each for sign in _TIMES[:_TWO])]  # fmt: skip
+        if len(signs) != 1:
+            return None
+        value *= other.value
+    return value if len(read) > 1 >= money else None
 
 
 def _places(value: Decimal) -> int:
     return -int(value.as_tuple().exponent)
 
 
-def _ends(amounts: Sequence[_Amount]) -> tuple[Decimal, Decimal]:
-    """Return the sum of the low ends, and that of the high ones."""
+def _ends(amounts: Sequence[_Amount], *, is_whole: bool = False) -> tuple[Decimal, Decimal]:
+    """Return the sum of the low ends, and that of the high ones; of the least there is no other."""
     if not amounts:
         return _NO_ENDS
-    low, high = ([getattr(each, end) for each in amounts] for end in ("low", "high"))
-    return sum(low, Decimal(0)), sum(high, Decimal(0))
+    is_whole = is_whole or all(each.is_sure for each in amounts)
+    low = sum((each.low for each in amounts), Decimal(0))
+    return low, sum((each.high for each in amounts), Decimal(0)) if is_whole else low
 
 
 def _adds_up(told: Sequence[Figure], amounts: Sequence[_Amount]) -> bool:
-    return bool(told) and (told[0].value, told[-1].value) == _ends(amounts)
+    """Return whether figures are the sum, as far as it can be read."""
+    ends = [_ends(amounts), _ends(amounts, is_whole=True)]
+    return bool(told) and (told[0].value, told[-1].value) in ends
 
 
 def _written(amounts: Sequence[_Amount], form: NumberForm, text: str) -> str:
@@ -442,27 +511,34 @@ def _written(amounts: Sequence[_Amount], form: NumberForm, text: str) -> str:
         return ""
     places = max(amount.places for amount in amounts)
     places += places == 1 and any(amount.kind[0] in MONEY for amount in amounts)
-    ends = _ends(amounts)
-    told = dict.fromkeys(form.written(f"{end:.{places}f}", text) for end in ends)
+    told = dict.fromkeys(form.written(f"{end:.{places}f}", text) for end in _ends(amounts))
     unit = next((each.text for each in amounts if each.kind[0]), amounts[0].text)
     before, behind = _around_digits(unit)
-    return f"{before}{'–'.join(told)}{behind}"
+    least = "" if all(each.is_sure for each in amounts) else _LEAST
+    return f"{least}{before}{'–'.join(told)}{behind}"
 
 
 def _put(text: str, sign: _Sign, told: str) -> str:
     """Return a sum as it stands in a sign's place: in the unit that the writer has put there.
 
-    That is in the sign, or beside it; else it is that of the column.
+    That is in the sign, or beside it; else it is that of the column. Empty where they are two
+    currencies.
     """
+    if told.startswith(_LEAST):
+        return _LEAST + _put(text, sign, told.removeprefix(_LEAST))
     around, own = _around_digits(told), _around_digits(sign.own)
     digits = told[len(around[0]) : len(told) - len(around[1])]
-    if not told or "".join(own).strip():
-        return f"{own[0]}{digits}{own[1]}" if told else ""
-    before, behind = text[max(0, sign.start - _BESIDE) : sign.start], text[sign.end :]
     number = digits.rpartition("–")[2]
-    beside = figures(f"{before}{number}{behind[:_BESIDE]}")
-    has_unit = any(each.kind for each in beside if number in each.text)
-    return digits if has_unit else told
+    before, behind = text[max(0, sign.start - _BESIDE) : sign.start], text[sign.end :][:_BESIDE]
+    has_own = bool("".join(own).strip())
+    before, behind = own if has_own else (before, behind)
+    beside = [each for each in figures(f"{before}{number}{behind}") if number in each.text]
+    moneys = {each.kind for each in [*beside, *figures(told)] if each.is_money}
+    if not told or len(moneys) > 1:
+        return ""
+    if has_own:
+        return f"{own[0]}{digits}{own[1]}"
+    return digits if any(each.kind for each in beside) else told
 
 
 def _around_digits(told: str) -> tuple[str, str]:
