@@ -108,10 +108,10 @@ async def test_what_nobody_can_measure_is_a_dash_and_no_sign_is_left(asked: Map 
     day = DAY.replace("Hotel", "Somewhere")
     text = (await filling(asked).filled(Revised(f"{day}\nThe way is [>driving].\n"))).text
     assert text.count("| – |") == 2
-    assert "| Transit (or taxi; line not known) |" in text
+    assert "| Transit |" in text
     assert "The way is Drive." in text
-    tram = day.replace("[>transit]", "[>tram]")
-    assert "| tram (" in (await filling(asked).filled(Revised(tram))).text
+    tram = day.replace("[>transit]", "[>tram 5]")
+    assert "| tram 5 |" in (await filling(asked).filled(Revised(tram))).text
 
 
 async def test_a_ride_that_the_map_does_not_know_stays_one_and_has_the_walk_beside_it() -> None:
@@ -119,8 +119,19 @@ async def test_a_ride_that_the_map_does_not_know_stays_one_and_has_the_walk_besi
     text = (await filling(measured).filled(Revised(DAY))).text
     assert measured.asked[-2:] == ["Museum | Market | transit | Helsinki",
                                    "Museum | Market | walking | Helsinki"]  # fmt: skip
-    assert "| Transit (or taxi; line not known); Walk" in text.splitlines()[4]
+    assert "| Transit; Walk" in text.splitlines()[4]
     assert "503 m" in text.splitlines()[4]
+
+
+async def test_a_walk_that_a_map_without_rides_tells_again_is_recorded_once() -> None:
+    class OnFoot(Map):
+        async def __call__(self, tool: str, argument: str) -> Looked:
+            return await super().__call__(tool, argument.replace("transit", "walking"))
+
+    exact = filling(OnFoot(), [route("Museum", "Hotel", 640), route("Museum", "Market", 777)])
+    text = (await exact.filled(Revised(DAY))).text
+    assert "| Transit; Walk 777 m" in text.splitlines()[4]
+    assert [each["source"] for each in exact.draft.state["routes"]] == ["a9-640", "a9-777"]
 
 
 async def test_a_sign_is_read_however_it_is_written_and_none_is_left() -> None:

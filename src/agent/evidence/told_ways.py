@@ -130,12 +130,13 @@ def way_words(way: Route | Leg, language: Language) -> str:
 
 
 def ride_words(cell: WayCell, language: Language) -> str:
-    """Return a ride that was not measured in its writer's word; none of a walk."""
+    """Return a ride that was not measured in its writer's word; none of a walk.
+
+    Of its line he may know more than the map, and say it in another cell.
+    """
     if cell.mode == "walking":
         return ""
-    words = cell.told or say(f"records.modes.{cell.mode}", language)
-    unknown = say("outing.line_unknown", language) if cell.mode == "transit" else ""
-    return words + (say("punctuation.brackets", language, text=unknown) if unknown else "")
+    return cell.told or say(f"records.modes.{cell.mode}", language)
 
 
 def _mode(told: str) -> tuple[RouteMode, str]:

@@ -136,15 +136,20 @@ class FilledIn:
         """Have the map measure those of these ways that nobody has measured."""
         if not self.look or MAP_WAY not in self.look.tools:
             return
-        asked = dict[str, None]()
+        asked = dict[str, WayCell]()
         for cell in cells:
             if cell.ends and not self._way(cell):
                 begin, end = cell.ends
                 names = (begin["name"], end["name"], cell.mode, end["city"] or "")
-                asked[" | ".join(names)] = None
+                asked[" | ".join(names)] = cell
         wanted = [*asked][: _MOST_MEASURED - self._asked]
         self._asked += len(wanted)
-        for looked in await asyncio.gather(*(self.look(MAP_WAY, each) for each in wanted)):
+        every = await asyncio.gather(*(self.look(MAP_WAY, each) for each in wanted))
+        for name, looked in zip(wanted, every, strict=True):
+            modes = {route["mode"] for route in looked.routes}
+            if modes and all(self._way(replace(asked[name], mode=mode)) for mode in modes):
+                # A map without public transport has told the way on foot again.
+                continue
             self.draft.add_records(looked.places, looked.routes)
             if looked.sources:
                 self.draft.add(looked.sources, looked.texts)
