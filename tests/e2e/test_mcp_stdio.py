@@ -78,11 +78,12 @@ async def test_a_wrong_call_is_answered_in_one_line(tmp_path: Path) -> None:
     assert empty.isError
 
 
-async def test_every_request_has_an_answer(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", ["2025-06-18", "2025-11-25"])
+async def test_every_request_has_an_answer(tmp_path: Path, version: str) -> None:
     environment = clean_environment(TANLU_DATA_DIR=str(tmp_path / "data"))
     call = {"jsonrpc": "2.0", "method": "tools/call"}
     hello = {
-        "protocolVersion": "2025-06-18",
+        "protocolVersion": version,
         "capabilities": {},
         "clientInfo": {"name": "x", "version": "1"},
     }
@@ -107,3 +108,5 @@ async def test_every_request_has_an_answer(tmp_path: Path) -> None:
     program.stdin.close()
     await program.wait()
     assert {answer["id"] for answer in answers} == {0, 1, 2, 3, 4, "five"}
+    [greeting] = [answer for answer in answers if answer["id"] == 0]
+    assert greeting["result"]["protocolVersion"] == version

@@ -27,6 +27,7 @@ from agent.mcp.servers import (
     tencent_server,
 )
 from agent.mcp.tencent import TencentService
+from agent.sample.services import amap as amap_service
 from agent.sample.services.amap import AmapService
 from agent.settings import Settings
 from agent.texts import say
@@ -122,17 +123,21 @@ async def test_a_model_s_calls_are_records_too() -> None:
     assert [(r["mode"], r["origin"]) for r in other.routes] == [("driving", "Alexanderplatz")]
 
 
-async def test_a_way_without_motorways_is_asked_of_the_map_whose_ways_can_leave_them_out() -> None:
+@pytest.mark.parametrize(("mode", "policy"), [("no_motorway", "AVOID_HIGHWAY"),
+                                              ("no_toll", "LEAST_FEE")])  # fmt: skip
+async def test_a_way_without_motorways_is_asked_of_the_map_whose_ways_can_leave_them_out(
+    mode: str, policy: str
+) -> None:
     asked: Asked = []
     way = {"intent": "route", "origin": "东直门", "destination": "机场", "mode": "driving",
            "country": "cn"}  # fmt: skip
     amap = amap_server(Settings(amap_maps_api_key="k", amap_mcp_url="http://127.0.0.1:9/mcp"))
     with tencent_entry(asked) as entry:
         async with asking(amap, entry) as maps:
-            result = await result_of(maps, {**way, "mode": "no_motorway", "avoid": ["fog"]})
+            result = await result_of(maps, {**way, "mode": mode, "avoid": ["fog"]})
             assert [one.provider for one in maps.covering("cn")] == ["amap", "tencent"]
     assert (result.provider, result.gaps) == ("tencent", [])
-    assert asked[-1][1]["policy"] == "AVOID_HIGHWAY"
+    assert asked[-1][1]["policy"] == policy
     assert [route["distance_m"] for route in result.routes] == [31000]
 
 
@@ -145,6 +150,20 @@ async def test_what_a_map_cannot_leave_out_is_told() -> None:
     [gap] = result.gaps
     unmet = say("map.unmet", "zh", wishes=say("map.avoid.motorway", "zh"))
     assert (gap["code"], gap["message"]) == ("map_unmet", unmet)
+
+
+@pytest.mark.usefixtures("map_server_script")
+async def test_an_address_that_the_map_lists_no_place_of_is_where_it_locates_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    none = {"pois": [], "suggestion": {"keywords": [], "cities": []}}
+    monkeypatch.setitem(amap_service._ANSWERS, "/v3/place/text", lambda query: none)
+    with serve_in_thread(AmapService().app) as service:
+        async with asking(amap_server(Settings(amap_qps=1000), redirect=service.url)) as maps:
+            found = await result_of(maps, {"intent": "poi", "place": "王府井"})
+            lost = await result_of(maps, {"intent": "poi", "place": "子虚路一号"})
+    assert [(place["name"], bool(place["wgs84"])) for place in found.places] == [("王府井", True)]
+    assert [gap["code"] for gap in lost.gaps] == ["map_place_not_found"]
 
 
 async def test_a_status_in_a_good_reply_is_the_error_that_it_stands_for() -> None:

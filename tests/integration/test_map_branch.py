@@ -85,6 +85,14 @@ async def test_the_middle_of_a_city_is_where_the_city_is(lab: MapLab, place: str
     assert [gap["code"] for gap in map_result.gaps if gap["code"] != "map_no_results"] == []
 
 
+async def test_a_ride_from_where_one_is_begins_in_the_town_of_that_place(lab: MapLab) -> None:
+    """Amap wants a city for a ride; the asker's position has none of its own."""
+    ride: MapTask = {"intent": "route", "destination": "王府井", "mode": "transit"}
+    result = await lab.map_result(ride, options={"near": {"lng": 116.397, "lat": 39.916}})
+    assert [route["mode"] for route in result.routes] == ["transit"]
+    assert not result.gaps
+
+
 @pytest.mark.parametrize(("calls", "enough"), [(20, True), (8, False)])
 async def test_further_hits_are_looked_up_until_two_meet_the_budget_or_the_share_is_spent(
     lab: MapLab, calls: int, enough: bool

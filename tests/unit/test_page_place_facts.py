@@ -44,6 +44,7 @@ def _places() -> list[Place]:
         {"rating": 3.75, "cost": 1280.0, "phone": "1234567890123456", "mentioned": True},
         {"rating": 4.0, "cost": 300.0, "per_head": False, "mentioned": True},
         {"rating": 4.0, "cost": 300.0, "per_head": False, "per_night": True, "mentioned": True},
+        {"rating": None, "cost": 40.0, "currency": "CHF", "mentioned": True},
     ]
     return [Place(id=str(number), **fact) for number, fact in enumerate(facts)]  # type: ignore[typeddict-item]
 

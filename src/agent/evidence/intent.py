@@ -201,7 +201,8 @@ def _is_no_end(name: str) -> bool:
 
 def _route_task(plain: str, place: str | None, city: str | None) -> dict[str, Any] | None:
     ends = route_ends(plain)
-    if not ends and not place:
+    # Where the way begins is no end of it: 从王府井不走高速到三里屯.
+    if not ends and (not place or f"从{place}" in plain):
         return None
     rest = ends.rest if ends else plain
     return {

@@ -49,9 +49,9 @@ def valid_map_task(candidate: Mapping[str, Any]) -> MapTask | None:
     if intent in WAYS and (via := _words(candidate.get("via"), _MAX_WISHES)):
         task["via"] = via
     mode, asked = candidate.get("mode"), _words(candidate.get("avoid"))
-    if mode == "no_motorway":
+    if mode in ("no_motorway", "no_toll"):
         # One word of the model's form says both, as another field costs tokens of every question.
-        mode, asked = "driving", [*asked, "motorway"]
+        mode, asked = "driving", [*asked, mode.removeprefix("no_")]
     if intent in WAYS and (roads := [r for r in get_args(AvoidedRoad) if r in asked]):
         task["avoid"] = roads
     for key in WAY_TIMES if intent in WAYS else ():

@@ -97,7 +97,7 @@ def place_and_city(text: str) -> tuple[str, str | None] | None:
 
 _BY = re.compile(
     r"(?:乘坐|搭乘|[坐乘搭骑开叫打])?(?:共享)?(?:地铁|公交车?|高铁|动车|火车|大巴|出租车?|的士|网约车"
-    r"|单车|自行车)(?!站)|步行|走路|骑[行车]|[驾开打叫]车|自驾|打的|导航(?=[到去至])"
+    r"|单车|自行车)(?!站)|步行(?!街)|走路|骑[行车]|[驾开打叫]车|自驾|打的|导航(?=[到去至])"
 )
 _ZH = r"[\w·()（）'’-]{2,16}?"
 _AFTER_ZH = (
@@ -108,7 +108,7 @@ _THE = r"(?:the\s+)?"
 _AFTER_EN = (
     r"(?=\s+(?:by|on|in|via|at|around|before|after|and|with|today|tomorrow|now)\b|[?.,!;]|$)"
 )
-_NO_NAME = ("怎么", "我")
+_NO_NAME = ("怎么", "我", "不")
 # Each names `origin` and `destination`; the first that fits counts.
 _WAYS = tuple(
     re.compile(pattern, re.IGNORECASE)

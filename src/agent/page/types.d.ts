@@ -128,6 +128,7 @@ interface Place extends Located {
   cost: number | null;
   per_head?: boolean;
   per_night?: boolean;
+  currency?: string;
   open_time: string | null;
   photo: string | null;
   url: string;

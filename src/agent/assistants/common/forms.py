@@ -22,7 +22,9 @@ class PlannedMap(BaseModel):
     radius_m: int | None = None
     origin: str | None = None
     destination: str | None = None
-    mode: Literal["walking", "driving", "no_motorway", "bicycling", "transit"] | None = None
+    mode: Literal["walking", "driving", "no_motorway", "no_toll", "bicycling", "transit"] | None = (
+        None
+    )
     via: list[str] = Field(default_factory=list)
     any_order: bool = False
     wishes: list[str] = Field(default_factory=list)
@@ -43,7 +45,7 @@ class WrittenQuery(BaseModel):
 class PlannedConstraints(BaseModel):
     """The demands of the question on a place, without what it does not demand."""
 
-    max_cost: float | None = Field(None, description="Yuan a person, or a room's night")
+    max_cost: float | None = Field(None, description="Yuan a person or night")
     min_cost: float | None = None
     total_cost: float | None = None
     people: int | None = None

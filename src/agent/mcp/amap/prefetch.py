@@ -284,7 +284,11 @@ class AmapPrefetch(Prefetch):
         hits = by_name(pois, name, self._city)
         self._note_search(name, self._city or "", len(hits))
         if not hits:
-            raise self._refused(f"{name}: no results", "map_place_not_found")
+            # An address is no place that the map lists, but it knows where that is.
+            spot = await self._located(name, self._city, wide=True)
+            detail = {"name": spot.name, "address": name, "location": spot.text, "city": spot.city}
+            self._reader.add_place(detail)
+            return
         exact = name.casefold() in str(hits[0].get("name") or "").casefold()
         await self._look_up([hits], [name], limit=1 if exact else self._options.details)
 
@@ -307,7 +311,7 @@ class AmapPrefetch(Prefetch):
             kind = "3" if mode == "walking" else "1"
             arguments = {"origins": start.text, "destination": end.text, "type": kind}
         elif mode == "transit":
-            city = start.city or self._city or ""
+            city = start.city or self._city or await self._city_at(start.text)
             arguments |= {"city": city, "cityd": end.city or city}
         route = self._reader.add_route(
             tool,
@@ -360,9 +364,10 @@ class AmapPrefetch(Prefetch):
         near = self._options.near
         if near is None:
             raise self._no_place()
-        place = await self._call(
-            "maps_regeocode", {"location": here(near, self._options.language).text}
-        )
+        return await self._city_at(here(near, self._options.language).text)
+
+    async def _city_at(self, position: str) -> str:
+        place = await self._call("maps_regeocode", {"location": position})
         city = text_or_none(place.get("city")) or text_or_none(place.get("provice"))
         if city is None:
             raise self._refused("position outside China", "map_not_covered")

@@ -69,12 +69,13 @@ export function rating(place, spoken) {
 
 /**
  * Tells "¥40/人", yuan per person, "¥300/晚" of a room, "¥8" where nobody knows, "free"; empty without one.
- * @param {Pick<Place, "cost"|"per_head"|"per_night">} place
+ * @param {Pick<Place, "cost"|"per_head"|"per_night"|"currency">} place
  * @param {Spoken} spoken
  */
 export function cost(place, spoken) {
   if (place.cost === null || place.cost === undefined) return "";
   if (place.cost === 0) return text("records.free", spoken);
+  if (place.currency) return `${general(place.cost)} ${place.currency}`;
   const other = place.per_night ? "records.per_night" : "records.price";
   const key = place.per_head === false ? other : "export.cost";
   return text(key, spoken, { cost: general(place.cost) });
@@ -82,7 +83,8 @@ export function cost(place, spoken) {
 
 /**
  * Lists the facts of one line: distance, rating, price; those that are known.
- * @param {Pick<Place, "distance_m"|"distance_from"|"further"|"rating"|"cost"|"per_head"|"per_night">} place
+ * @param {Pick<Place, "distance_m"|"distance_from"|"further"|"rating"|"cost"|"per_head"|"per_night"
+ *   |"currency">} place
  * @param {Spoken} spoken
  */
 export function shortFacts(place, spoken) {
