@@ -147,3 +147,15 @@ def test_who_leads_a_follow_up_sees_the_words_nearest_to_its_question_of_each_pa
     }  # fmt: skip
     prompt = "\n".join(str(m.text) for m in explore_prompt(state, DeepConfiguration()))
     assert [f"${n}00" in prompt for n in range(22)] == [True] * 22
+
+
+@pytest.mark.parametrize("writer", ["deep_report", "dossier"])
+def test_whoever_plans_days_leaves_their_ways_and_totals_to_code(writer: str) -> None:
+    text = render(f"{writer}_system")
+    assert "[>walking]" in text
+    assert "[=60–90 €]" in text
+
+
+@pytest.mark.parametrize("role", ["analyst", "researcher", "verifier"])
+def test_no_role_of_a_team_is_shown_an_id_that_it_could_copy(role: str) -> None:
+    assert not re.search(r"\[\^\w*\d", render(f"team_{role}_system"))
