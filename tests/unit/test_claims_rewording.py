@@ -11,7 +11,7 @@ from agent.evidence.claims.corrected import (
     left_out_for_want,
     reworded,
 )
-from agent.evidence.claims.judging import Ruling, passages_block
+from agent.evidence.claims.judging import Ruling, passages_block, with_markers
 from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.proof import is_sound_fix, proved
 from agent.evidence.claims.statements import statements
@@ -23,7 +23,7 @@ from tests.unit.test_claims_proof import PALACE, as_it_stands, evidence, judge
 def test_a_wording_with_figures_of_its_own_is_not_taken() -> None:
     fields = {"v": "p", "p": ["1.1"], "bad": ["有免费轮椅"]}
     text = "故宫门票60元，有免费轮椅[^w0-0]。"
-    assert judge(text, PALACE, fix="故宫门票60元 [1]。", **fields)[1].fix == "故宫门票60元 [1]。"
+    assert judge(text, PALACE, fix="故宫门票60元 [1]。", **fields)[1].fix == "故宫门票60元[^w0-0]。"
     assert judge(text, PALACE, fix="故宫门票65元 [1]。", **fields)[1].fix == ""
 
 
@@ -31,7 +31,7 @@ def test_a_wording_with_figures_of_its_own_is_not_taken() -> None:
 def test_a_head_that_ends_in_a_sign_stands_before_its_wording_once(head: str) -> None:
     (one,) = statements(f"- {head}门票65元[^w0-0]。", MARKED)
     for fix in (f"{head}门票60元 [1]。", "门票60元 [1]。"):
-        assert reworded(one, fix, PALACE, MARKED) == f"{head}门票60元[^w0-0]。"
+        assert reworded(one, with_markers(fix, PALACE), MARKED) == f"{head}门票60元[^w0-0]。"
 
 
 def test_a_citation_that_goes_leaves_no_blank_before_the_stop() -> None:
@@ -49,15 +49,15 @@ def test_a_new_wording_cites_before_its_stop_and_nothing_for_what_the_reader_sai
     fix: str, text: str
 ) -> None:
     one = statements("故宫门票80元[^w0-0]。", MARKED)[0]
-    assert reworded(one, fix, PALACE, MARKED) == text
+    assert reworded(one, with_markers(fix, PALACE), MARKED) == text
 
 
 def test_a_cell_in_other_words_cites_nothing_of_its_own_where_its_row_does() -> None:
     """One row of eleven had its source twice, behind the figure that was mended."""
     table = "| | far | price |\n|---|---|---|\n| Pro | 35 m | $9 [^w0-0] |\n"
     cell = statements(table, MARKED)[0]
-    assert reworded(cell, "25 m [1]", PALACE, MARKED) == "25 m"
-    assert reworded(cell, "25 m [2]", PALACE, MARKED) == "25 m[^w1-0]"
+    assert reworded(cell, with_markers("25 m [1]", PALACE), MARKED) == "25 m"
+    assert reworded(cell, with_markers("25 m [2]", PALACE), MARKED) == "25 m[^w1-0]"
 
 
 @pytest.mark.parametrize(
@@ -79,14 +79,14 @@ def test_what_fails_is_said_as_its_judge_would_where_the_words_at_fault_are_gone
         1: Ruling(v="o"),
     }
     outcomes = proved(found, rulings, PALACE)
-    told = as_the_judge_says(found, outcomes, PALACE, MARKED)
+    told = as_the_judge_says(found, outcomes, MARKED)
     assert as_it_stands(text, told) == shown
 
 
 def test_a_wording_cites_apart_from_its_words_where_its_statement_does() -> None:
     one = statements("It costs 60 yuan [^w0-0], not 70 [^w0-0].", MARKED)[0]
     for fix in ("It costs 60 yuan [1].", "It costs 60 yuan. [1]", "It costs 60 yuan."):
-        assert reworded(one, fix, PALACE, MARKED) == "It costs 60 yuan [^w0-0]."
+        assert reworded(one, with_markers(fix, PALACE), MARKED) == "It costs 60 yuan [^w0-0]."
 
 
 def test_a_wording_cites_as_its_text_does_where_its_statement_cites_nothing() -> None:
@@ -94,7 +94,7 @@ def test_a_wording_cites_as_its_text_does_where_its_statement_cites_nothing() ->
     rulings = {1: Ruling(v="n", bad=["70"], fix="It costs 60 yuan [1]: see there.")}
     found = statements(text, MARKED)
     outcomes = proved(found, rulings, PALACE)
-    told = as_the_judge_says(found, outcomes, PALACE, MARKED)
+    told = as_the_judge_says(found, outcomes, MARKED)
     assert as_it_stands(text, told).endswith("It costs 60 yuan [^w0-0]: see there.")
 
 

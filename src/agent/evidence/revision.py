@@ -15,11 +15,10 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from agent.core.strings import letters_of, one_line
 from agent.evidence.claims.corrected import left_out
-from agent.evidence.claims.judging import with_citations
 from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.statements import ITEM, NAMING, Statement, row_name
-from agent.evidence.notation import MARKED, Notation
+from agent.evidence.notation import Notation
 from agent.evidence.tables import Change, cells_of, changed, signs_in, tables_in
 from agent.evidence.totals import TOTAL
 
@@ -335,19 +334,13 @@ def _accused(statement: Statement, outcome: Outcome, evidence: Evidence) -> list
         f"{statement.name}: {word}: {' / '.join(outcome.spans)}",
         *([f"  a source says: {outcome.quote} {accuser}"] if outcome.quote else []),
         *([f"  the sum gives: {outcome.value}"] if outcome.value else []),
-        *([f"  proposal: {_proposal(outcome, evidence)}"] if outcome.fix else []),
+        *([f"  proposal: {outcome.fix}"] if outcome.fix else []),
         *([f"  see {_marks(names)}"] if names else []),
     ]
 
 
 def _marks(names: Iterable[str]) -> str:
     return "".join(f"[^{name}]" for name in names)
-
-
-def _proposal(outcome: Outcome, evidence: Evidence) -> str:
-    """Return the judge's wording as this prompt cites: its numbers are the judge's own."""
-    named = evidence.sources_of(reversed(outcome.passages))
-    return with_citations(outcome.fix, evidence, MARKED, named)
 
 
 def applied(

@@ -220,12 +220,10 @@ class ClaimCheck:
         """
         evidence = await self.judged(body, late)
         if evidence is not None and evidence.records and self.mends:
-            self.outcomes = await compute(
-                lambda: self._as_said(evidence), otherwise=lambda: self.outcomes
-            )
+            self.outcomes = await compute(self._as_said, otherwise=lambda: self.outcomes)
 
-    def _as_said(self, evidence: Evidence) -> list[Outcome]:
-        found = as_the_judge_says(self.statements, self.outcomes, evidence, self.notation)
+    def _as_said(self) -> list[Outcome]:
+        found = as_the_judge_says(self.statements, self.outcomes, self.notation)
         return without_false(self.statements, found) if self.tells else found
 
     async def judged(

@@ -9,15 +9,15 @@ from typing import Any
 
 from agent.core.patterns import Linear
 from agent.core.strings import json_bytes, letters_of
-from agent.evidence.claims.judging import with_citations
+from agent.evidence.citations import MARKER, ids_in
+from agent.evidence.claims.judging import READER, without_markers
 from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome
-from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.proof import span_in
 from agent.evidence.claims.statements import ITEM_MARK, NAMING, Statement, item_name
 from agent.evidence.figures import figures
 from agent.evidence.language import without_marks
 from agent.evidence.markdown import joined
-from agent.evidence.notation import Notation
+from agent.evidence.notation import MARKED, Notation
 from agent.evidence.numbering import source_key
 from agent.evidence.references import untitled
 from agent.evidence.tables import Change
@@ -226,7 +226,6 @@ def cited_anew(
 def as_the_judge_says(
     statements: Sequence[Statement],
     outcomes: Sequence[Outcome],
-    evidence: Evidence,
     notation: Notation,
 ) -> list[Outcome]:
     """Return the outcomes; what fails reads as its judge would say it.
@@ -239,7 +238,7 @@ def as_the_judge_says(
         if outcome.fix == LEAVES_OUT:
             words = "" if can_be_left_out(statements, len(found), found, closes=True) else None
         elif outcome.fix:
-            words = reworded(one, outcome.fix, evidence, notation, blank)
+            words = reworded(one, outcome.fix, notation, blank)
         found.append(
             replace(outcome, revised=words) if outcome.fails and words is not None else outcome
         )
@@ -265,30 +264,27 @@ def without_false(statements: Sequence[Statement], outcomes: Sequence[Outcome]) 
     return found
 
 
-def reworded(
-    one: Statement, fix: str, evidence: Evidence, notation: Notation, blank: str = ""
-) -> str:
+def reworded(one: Statement, fix: str, notation: Notation, blank: str = "") -> str:
     """Return a judge's wording, which cites what the statement did where it cites nothing.
 
     Its citations stand before its stop, apart where the statement's do, else behind the `blank` of
     the text's, and none in a heading, or in a cell whose row has them.
     """
     blank = blank_before_citations([one]) if one.citations else blank
-    said = with_citations(fix, evidence, notation, one.exact, blank)
-    words = _with_head(one.text, said).rstrip()
-    cited = [name for match in notation.pattern.finditer(words) for name in notation.read(match)]
-    is_in_row = one.kind == "cell" and not one.citations and {*cited} <= {*one.cited}
+    cited, words = ids_in(fix), _with_head(one.text, fix.replace(READER, "")).rstrip()
+    is_in_row = one.kind == "cell" and not one.citations and cited <= {*one.cited}
     if is_in_row or one.kind == "heading":
         bold = "**" * (one.kind == "heading" and one.text.startswith("**") and "**" not in words)
-        return f"{bold}{notation.pattern.sub('', words).rstrip()}{bold}"
-    if not cited and one.citations and "[0]" not in fix:
-        return ending_with(blank + notation.write(one.cited[0]), words)
-    at, written = len(words), ""
-    for match in reversed([*notation.pattern.finditer(words)]):
-        if words[match.end() : at].strip():
+        return f"{bold}{without_markers(words)}{bold}"
+    said, behind = words, ""
+    for match in reversed([*MARKER.finditer(words)]):
+        if said[match.end() :].strip():
             break
-        at, written = match.start(), match[0] + written
-    return ending_with(blank * bool(written) + written, words[:at].rstrip())
+        said, behind = said[: match.start()], match[0] + behind
+    if one.citations and not cited and READER not in fix:
+        behind = MARKED.write(one.cited[0])
+    ended = ending_with(behind, said.rstrip())
+    return MARKER.sub(lambda match: blank + notation.write(match[1]), ended)
 
 
 def _with_head(text: str, wording: str) -> str:

@@ -3,17 +3,17 @@
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import takewhile
+from itertools import chain, takewhile, zip_longest
 from operator import eq
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
-from agent.evidence.citations import NOT_FOUND
+from agent.evidence.citations import MARKER, NOT_FOUND
 from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.statements import Statement, end_of
 from agent.evidence.mentions import mentioned
-from agent.evidence.notation import Notation
+from agent.evidence.notation import MARKED, Notation
 from agent.evidence.numbering import is_carried
 
 BATCH, _CELL = 12, 0.5
@@ -102,14 +102,12 @@ def shown(batch: Sequence[Statement], evidence: Evidence) -> list[Passage]:
     if evidence.tokens <= min(_WHOLE, _FEW * len(batch)):
         return evidence.passages
     picked, used = {*_own_files(batch, evidence), *_of_places(batch, evidence)}, 0
-    ranked = [evidence.best(statement, _EACH) for statement in batch]
-    for depth in range(max(map(len, ranked), default=0)):
-        for passages in ranked:
-            if depth < len(passages) and passages[depth].name not in picked:
-                used += passages[depth].tokens
-                if used > _WHOLE:
-                    break
-                picked.add(passages[depth].name)
+    ranked = zip_longest(*(evidence.best(statement, _EACH) for statement in batch))
+    for passage in filter(None, chain.from_iterable(ranked)):
+        used += 0 if passage.name in picked else passage.tokens
+        if used > _WHOLE:
+            break
+        picked.add(passage.name)
     return [passage for passage in evidence.passages if passage.name in picked]
 
 
@@ -203,32 +201,26 @@ def _numbers(ids: Sequence[str], evidence: Evidence) -> str:
     return "".join(f" [{number}]" for number in numbers)
 
 
-def with_citations(
-    fix: str, evidence: Evidence, notation: Notation, of: Iterable[str] = (), blank: str = ""
-) -> str:
-    """Return a judge's wording with the citations of the text in place of its numbers.
+def with_markers(fix: str, evidence: Evidence, of: Iterable[str] = ()) -> str:
+    """Return a judge's wording with markers in place of its numbers; 0, the reader, stays.
 
-    Of ids that share a number that one which is among `of`, else the first; `blank` before each.
+    Of ids that share a number that one which is among `of`, the last of them, else the first.
     """
     every = [*reversed(evidence.numbers), *(name for name in of if name in evidence.numbers)]
     names = {evidence.numbers[name]: name for name in every if evidence.numbers[name]}
 
     def write(match: re.Match[str]) -> str:
         name = names.get(int(match[1]))
-        return blank + notation.write(name) if name else ""
+        return MARKED.write(name) if name else READER * (match[0].strip() == READER)
 
     return _NUMBER.sub(write, fix).strip()
 
 
-def cited_by(fix: str, evidence: Evidence) -> list[str]:
-    """Return the sources whose numbers a judge's wording cites."""
-    numbers = set(map(int, _NUMBER.findall(fix)))
-    return [name for name, number in evidence.numbers.items() if number in numbers]
-
-
-def without_citation_numbers(fix: str) -> str:
+def without_markers(fix: str) -> str:
     """Return a judge's wording without its citations."""
-    return _NUMBER.sub("", fix).strip()
+    return MARKER.sub("", fix).replace(READER, "").strip()
 
 
+READER = "[0]"
+"""What a judge cites for what the reader has said."""
 _NUMBER = re.compile(r"\s?\[(\d{1,3})\]")

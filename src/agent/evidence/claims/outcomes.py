@@ -26,7 +26,7 @@ class Outcome:
     cite: tuple[str, ...] | None = None
     """The sources to cite in place of the statement's; None leaves its citations."""
     fix: str = ""
-    """The judge's wording, with its numbers for citations; "-" leaves the statement out."""
+    """The judge's wording, with markers for citations; "-" leaves the statement out."""
     value: str = ""
     """What a sum gives, where the text tells another."""
     revised: str | None = None

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from itertools import chain, product
 
 from agent.core.strings import latin_length, letters_of, split_at
-from agent.evidence.citations import NOT_FOUND
-from agent.evidence.claims.judging import Ruling, cited_by, without_citation_numbers
+from agent.evidence.citations import NOT_FOUND, ids_in
+from agent.evidence.claims.judging import Ruling, with_markers, without_markers
 from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome, Verdict
 from agent.evidence.claims.own_record import otherwise
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
@@ -147,10 +147,12 @@ class _Proof:
             # A row's head has no ruling of its own: a cell is wrong of it.
             spans = (plain,)
         # What stands nowhere names no passage: its wording rests on what it, or the text, cites.
-        rests_on = {*statement.cited, *cited_by(ruling.fix, evidence), KNOWN}
+        of = (*evidence.sources_of(reversed(passages)), *statement.exact)
+        fix = with_markers(ruling.fix, evidence, of)
+        rests_on = {*statement.cited, *ids_in(fix), KNOWN}
         told = dict.fromkeys([*passages, *(p for p in evidence.passages if p.source in rests_on)])
-        is_sound = is_sound_fix(ruling.fix, statement, [*told], spans)
-        fix = ruling.fix if is_sound and self._keeps_totals(ruling.fix, statement) else ""
+        is_sound = is_sound_fix(fix, statement, [*told], spans)
+        fix = fix if is_sound and self._keeps_totals(fix, statement) else ""
         # A judge puts together what a passage says in two places.
         parts = [ruling.says, *filter(None, split_at(ruling.says.replace("...", "…"), ";；…"))]
         pairs = ((span_in(words, one.text), one) for words, one in product(parts, passages))
@@ -178,11 +180,11 @@ class _Proof:
 
     def _keeps_totals(self, fix: str, statement: Statement) -> bool:
         """Return whether a wording tells no other amount in the place of a table's total."""
-        own, words = figures(statement.plain), without_citation_numbers(fix)
+        own = figures(statement.plain)
         kinds = {figure.kind for figure in own if _is_one_of(self.totals, figure)}
         return not any(
             figure.kind in kinds and not any(says(other, figure) for other in own)
-            for figure in figures(words)
+            for figure in figures(without_markers(fix))
         )
 
     def _is_borne(self, span: str, statement: Statement) -> bool:
@@ -360,7 +362,7 @@ def is_sound_fix(
 
     So does what a right sum gives that it shows itself; the words at fault are gone.
     """
-    words = without_citation_numbers(fix)
+    words = without_markers(fix)
     if fix.strip() == LEAVES_OUT:
         return statement.kind not in NAMING
     if not words or words == statement.plain:
