@@ -6,6 +6,7 @@ import pytest
 
 from agent.assistants.deep_research.compress_topic import (
     ReadPage,
+    _excerpts,
     _read,
     _sources,
     _without_open,
@@ -54,6 +55,14 @@ def test_several_passages_of_a_page_keep_each_its_own_quote_f9() -> None:
 def test_a_note_that_no_sentence_of_its_page_is_near_to_leaves_the_excerpt() -> None:
     (source,) = _sources([read()], "Zyx quorble[^t0-0].")
     assert source["quotes"] == ["免费许可"]
+
+
+def test_an_excerpt_has_the_page_s_words_and_no_summary_by_a_search_s_model() -> None:
+    summary = "搜索摘要：生产环境要买许可，1200美元一个月。"
+    told = _excerpts([read(snippet=summary)])
+    assert told == "托管: 商业或生产环境使用需要付费许可密钥，每月1200美元。[^t0-0]"
+    unread = ReadPage(useful(snippet=summary), summary, partial=True)
+    assert _excerpts([unread]) == f"托管: {summary}[^t0-0]"
 
 
 def test_a_page_comes_with_its_date_and_keeps_its_signs_f9() -> None:

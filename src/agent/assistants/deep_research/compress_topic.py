@@ -42,7 +42,7 @@ from agent.knowledge.ranking import Bm25, best_first
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import ModelAnswer
 from agent.prompts import Raw, element, task_prompt
-from agent.search.hits import beginning, only_known, quotes_by_id
+from agent.search.hits import beginning, only_known, quotes_by_id, summary_label
 from agent.state import answer_language
 from agent.texts import Language
 
@@ -214,7 +214,7 @@ class _Branch:
             or room >= _LEAST_OF_PAGE * len(untold)
         )
         if is_small:
-            notes = Notes(_excerpts(pages))
+            notes = Notes(await _excerpted(pages))
         else:
             notes, failed = await self._compress(untold)
             gaps += failed
@@ -258,13 +258,13 @@ class _Branch:
             ),
         )
         if reply is None:
-            return Notes(_excerpts(pages)), gaps
+            return Notes(await _excerpted(pages)), gaps
         unknown = sum(name not in ids for name in cited_ids(reply.text))
         text, open_ = _without_open(reply.text)
         notes = Notes(only_known(text, ids).strip(), open_, unknown)
         if MARKER.search(notes.text):
             return notes, []
-        notes = Notes(_excerpts(pages), open_, unknown)
+        notes = Notes(await _excerpted(pages), open_, unknown)
         return notes, [run_gap("deep_research.compress_unmarked", language, query=topic)]
 
     def _prompt(self, pages: list[ReadPage]) -> list[BaseMessage]:
@@ -339,12 +339,25 @@ def _page_element(read: ReadPage, text: str) -> str:
                    partial=partial)  # fmt: skip
 
 
-def _excerpts(pages: list[ReadPage]) -> str:
-    """Return the search's own excerpts, each with its page's marker."""
+async def _excerpted(pages: list[ReadPage]) -> str:
+    return await compute(
+        lambda: _excerpts(pages), otherwise=lambda: _excerpts(pages, has_own=False)
+    )
+
+
+def _excerpts(pages: list[ReadPage], *, has_own: bool = True) -> str:
+    """Return the search's own excerpts, each with its page's marker.
+
+    Of one that a search's model has written the page's sentences that are nearest to it.
+    """
     lines = []
     for read in pages:
-        page = read.page
-        text = beginning(page["snippet"]) or beginning(" ".join(read.text.split()))
+        breathe()
+        page, snippet = read.page, read.page["snippet"]
+        label = summary_label(snippet) if has_own and read.text != snippet else ""
+        told = SENTENCE_END.split(snippet.removeprefix(label)) if label else []
+        own = " ".join(" ".join(_own_words(read, told)).split()) if told else snippet
+        text = beginning(own) or beginning(" ".join(read.text.split()))
         lines.append(f"{page['title']}: {text}[^{page['id']}]")
     return "\n\n".join(lines)
 
