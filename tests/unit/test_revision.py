@@ -276,6 +276,10 @@ def test_a_heading_has_a_number_and_can_be_edited() -> None:
     assert edited("**Costs**\n\nNone.\n", ("h1", "Prices")) == "**Prices**\n\nNone.\n"
 
 
+def test_the_numbers_of_a_list_close_up_where_an_item_is_taken_out() -> None:
+    assert edited("1. One.\n2. Two.\n3. Three.\n", ("2", "")) == "1. One.\n2. Three.\n"
+
+
 def test_a_change_whose_place_is_none_neither_changes_nor_settles_anything() -> None:
     places = [*statements(DAYS, MARKED), *headings(DAYS, MARKED)]
     revision = Revision(

@@ -6,7 +6,7 @@ stand elsewhere, too, is new all the same.
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 from string import ascii_lowercase
 from typing import Annotated, Any, Self
@@ -353,13 +353,16 @@ def applied(
     by_name = {statement.name: statement for statement in reversed(statements)}
     of_cells = (one for one in reversed(statements) if one.kind == "cell")
     rows = {row_name(cell): cell for cell in of_cells}
-    edits = list[_Cited]()
+    edits, ordered, out = list[_Cited](), sorted(statements, key=lambda one: one.start), set[str]()
     for edit in revision.edits:
         if one := by_name.get(edit.id) or rows.get(edit.id):
             is_row = edit.id not in by_name or _is_row(text, one, edit.text)
             said = " ".join(edit.text.split())
             words = clean(said if is_row else _as_one(one, said))
-            edits.append(_cited(_edited(text, one, words[0], is_row=is_row), words))
+            if words[0] or is_row or one.kind == "cell":
+                edits.append(_cited(_edited(text, one, words[0], is_row=is_row), words))
+            else:
+                out.add(one.name)
     for insert in revision.inserts:
         after = by_name.get(insert.after) or rows.get(insert.after)
         if after or insert.after == BEGINNING:
@@ -367,7 +370,10 @@ def applied(
             change = _inserted(text, after, words[0], is_apart=is_apart) if after else (
                 _begun(statements, words[0]))  # fmt: skip
             edits.append(_cited(change, words))
-    return _made(Revised(text), _apart(text, edits))
+    gone = {n for n, one in enumerate(ordered) if one.name in out}
+    spans, numbers = left_out(text, ordered, gone)
+    edits += [_Cited((begin, end, "")) for begin, end in spans.values()]
+    return _made(Revised(text), _apart(text, [*edits, *map(_Cited, numbers)]))
 
 
 def _cited(change: Change, cleaned: tuple[str, Sequence[Cite]]) -> _Cited:
@@ -382,10 +388,8 @@ def _apart(text: str, edits: Iterable[_Cited]) -> Iterator[_Cited]:
     # A stable order: of two inserts at one place the first one comes first.
     for edit in sorted(edits, key=lambda edit: edit.change[:2]):
         start, end, words = edit.change
-        # Two sentences that go share the blank between them.
-        start = at if start < at < end and not words else start
         if start >= at and words != text[start:end]:
-            yield replace(edit, change=(start, end, words))
+            yield edit
             at = end
 
 
@@ -409,13 +413,11 @@ def _edited(text: str, one: Statement, words: str, *, is_row: bool) -> Change:
     such row change nothing.
     """
     end = _line_end(text, one.end)
-    if not words and (is_row or one.kind == "heading"):
+    if not is_row:
+        return one.start, one.end, words or "–"
+    if not words:
         return one.line, min(end + 1, len(text)), ""
-    if is_row:
-        return one.line, end, words if _is_row(text, one, words) else text[one.line : end]
-    if not words and one.kind != "cell":
-        return *left_out(text, one), ""
-    return one.start, one.end, words or "–"
+    return one.line, end, words if _is_row(text, one, words) else text[one.line : end]
 
 
 def _is_row(text: str, cell: Statement, words: str) -> bool:

@@ -13,14 +13,14 @@ from agent.evidence.citations import MARKER, ids_in
 from agent.evidence.claims.judging import READER, without_markers
 from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome
 from agent.evidence.claims.proof import span_in
-from agent.evidence.claims.statements import ITEM_MARK, NAMING, Statement, item_name
+from agent.evidence.claims.statements import NAMING, Statement, item_name
 from agent.evidence.figures import figures
 from agent.evidence.language import without_marks
 from agent.evidence.markdown import joined
 from agent.evidence.notation import MARKED, Notation
 from agent.evidence.numbering import source_key
 from agent.evidence.references import untitled
-from agent.evidence.tables import Change
+from agent.evidence.tables import Change, changed
 from agent.evidence.types import Source
 
 MARK, CONTRADICTED = "†", "‡"
@@ -53,24 +53,17 @@ def corrected(
 ) -> list[Part]:
     """Return the text in parts, each statement as it should stand."""
     parts, at = list[Part](), 0
-    gone = _lines_left_out(text, statements, outcomes)
-    numbers = _counted_down(text, gone) if gone else []
+    gone = {n for n, outcome in enumerate(outcomes) if outcome.revised == ""}
+    spans, numbers = left_out(text, statements, gone)
     blank = blank_before_citations(statements)
 
     def plain(start: int, end: int) -> Part:
-        piece = text[start:end]
-        for first, last, new in reversed(numbers):
-            if start <= first < end:
-                piece = piece[: first - start] + new + piece[last - start :]
-        return Part(piece)
+        own = [(s - start, e - start, new) for s, e, new in numbers if start <= s < end]
+        return Part(changed(text[start:end], own))
 
-    for statement, outcome in zip(statements, outcomes, strict=True):
-        begin, end = statement.start, statement.end
+    for n, (statement, outcome) in enumerate(zip(statements, outcomes, strict=True)):
+        begin, end = spans.get(n, (statement.start, statement.end))
         new = _as_it_should_stand(statement, outcome, notation, blank)
-        if statement.line in gone:
-            begin, end = max(at, statement.line), max(at, gone[statement.line])
-        elif outcome.revised == "":
-            begin, end = left_out(text, statement, at)
         parts += [plain(at, begin), Part(new, statement, outcome)]
         at = end
     parts.append(plain(at, len(text)))
@@ -85,37 +78,35 @@ def ending_with(written: str, text: str) -> str:
     return f"{text[:at]}{written}{text[at:]}"
 
 
-def left_out(text: str, statement: Statement, at: int = 0) -> tuple[int, int]:
-    """Return what goes with a statement that is left out: its line where it stood alone on it.
+def left_out(
+    text: str, statements: Sequence[Statement], gone: Container[int]
+) -> tuple[dict[int, tuple[int, int]], list[Change]]:
+    """Return what goes with each statement that is left out, by its place among them.
 
-    Else the blank before it, behind which a line would end; at a line's begin the one after it.
-    `at` is where the text ends that was read before.
+    That is its line where nothing else of it is left; else the blank before it, behind which a line
+    would end; at a line's begin the one after it. And the numbers of lists that change thereby.
     """
-    begin, end = statement.line, text.find("\n", statement.end) + 1 or len(text)
-    alone = not _MARK_OF_ITEM.sub("", text[begin : statement.start]).strip()
-    if alone and at <= begin and not text[statement.end : end].strip():
-        return begin, end
-    start, after = statement.start, statement.end
-    while at < start and text[start - 1] == " " and not alone:
-        start -= 1
-    while after < len(text) and text[after] == " " and start == statement.start:
-        after += 1
-    return start, after
-
-
-def _lines_left_out(
-    text: str, statements: Sequence[Statement], outcomes: Sequence[Outcome]
-) -> dict[int, int]:
-    """Return the lines of which nothing is left: where each begins, and where it ends."""
-    gone, pairs = dict[int, int](), [*zip(statements, outcomes, strict=True)]
-    for begin, group in groupby(pairs, key=lambda pair: pair[0].line):
-        of_line = [*group]
-        if all(outcome.revised == "" for _, outcome in of_line):
-            end = text.find("\n", of_line[-1][0].end) + 1 or len(text)
+    spans, lines, at = dict[int, tuple[int, int]](), set[int](), 0
+    for line, group in groupby(range(len(statements)), key=lambda n: statements[n].line):
+        first, *others = group
+        last = statements[others[-1] if others else first]
+        if all(n in gone for n in (first, *others)):
+            end = text.find("\n", last.end) + 1 or len(text)
             # A paragraph goes with the blank line behind it.
-            blank = text[:begin].endswith("\n\n") and text.startswith("\n", end)
-            gone[begin] = end + blank
-    return gone
+            end += text[:line].endswith("\n\n") and text.startswith("\n", end)
+            spans |= dict.fromkeys(others, (end, end)) | {first: (max(at, line), max(at, end))}
+            lines.add(line)
+            continue
+        for n in (first, *others):
+            start, end = statements[n].start, statements[n].end
+            if n in gone:
+                while n != first and at < start and text[start - 1] == " ":
+                    start -= 1
+                while text[end : end + 1] == " " and start == statements[n].start:
+                    end += 1
+                spans[n] = start, end
+            at = end
+    return spans, _counted_down(text, lines) if lines else []
 
 
 def _counted_down(text: str, gone: Container[int]) -> list[Change]:
@@ -154,9 +145,6 @@ def can_be_left_out(
         and (n >= len(outcomes) or outcomes[n].revised != "")
         for n, other in enumerate(statements)
     )
-
-
-_MARK_OF_ITEM = re.compile(rf"\s*{ITEM_MARK}")
 
 
 def blank_before_citations(statements: Iterable[Statement]) -> str:
