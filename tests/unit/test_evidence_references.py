@@ -139,6 +139,14 @@ def test_a_title_of_the_pages_own_stays_with_its_site_behind_it() -> None:
     )
 
 
+def test_a_site_that_is_told_by_its_whole_host_stands_behind_the_title() -> None:
+    found = Source(**{**_found_by_google("Oodi"), "url": "https://www.oodi.example/en/",
+                      "site": "www.oodi.example"})  # fmt: skip
+    assert references([found], "en").endswith(
+        "1. [Oodi](https://www.oodi.example/en/) — oodi.example"
+    )
+
+
 def test_a_writer_sees_which_site_each_cited_page_is_on_and_from_when() -> None:
     dated = Source(**{**source("w0-1", "https://www.sqlite.org/x"), "published": "2026-04"})
     place = Source(**{**source("a0-0"), "kind": "place"})

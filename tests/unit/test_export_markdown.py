@@ -74,6 +74,17 @@ def test_citations_side_by_side_stay_two_and_a_bracket_behind_one_is_no_address(
     assert links_of(written)[:4] == [("1", PAGE), ("2", LONG), ("1", PAGE), ("1", PAGE)]
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [("走2公里[1]({}): 快走。", "走2公里[1]: 快走。"), ("- [1]({}): 快走。", "- [1] : 快走。")],
+)
+def test_a_colon_stands_apart_from_a_citation_that_begins_its_line_alone(
+    line: str, told: str
+) -> None:
+    shown = answer(answer=line.format(PAGE), sources=SOURCES[:1], places=[])
+    assert told in answer_markdown(shown)
+
+
 def test_code_is_left_as_it_is() -> None:
     code = f"```\n[a]({LONG})\n```"
     assert code in answer_markdown(answer(answer=f"{code}\n\n见[1]({PAGE})。"))

@@ -104,7 +104,8 @@ def site_of(source: Source) -> str:
     """Return the site a page is on; of what is on no site, who provided it."""
     if source["kind"] != "page":
         return source["provider"][:1].upper() + source["provider"][1:]
-    return source.get("site") or _site(source["url"]) or source["title"]
+    site = source.get("site", "").removeprefix("www.")
+    return site or _site(source["url"]) or source["title"]
 
 
 def findings_of(sources: Iterable[Source], texts: Iterable[str], *, cited: bool) -> tuple[str, str]:

@@ -377,9 +377,18 @@ def _new_label(words: str, labels: Mapping[str, str]) -> str:
     return f"link-{1 + sum(not label.isdigit() for label in labels.values())}"
 
 
+_BEGINNING = " \t>-*+#.)0123456789"
+
+
 def _apart(before: str, after: str) -> str:
-    """Return what follows, apart from a citation which it would turn into another link."""
-    return f" {after}" if before.endswith("]") and after.startswith(("[", "(", ":")) else after
+    """Return what follows, apart from a citation which it would turn into another link.
+
+    A colon makes one that begins its line the label of an address.
+    """
+    line = before.lstrip(_BEGINNING)
+    begins = line.startswith("[") and line.find("]") == len(line) - 1
+    joins = after.startswith(("[", "(")) or (begins and after.startswith(":"))
+    return f" {after}" if before.endswith("]") and joins else after
 
 
 def _lines_of_code(text: str) -> set[int]:
