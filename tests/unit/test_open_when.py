@@ -28,3 +28,21 @@ def test_who_asks_for_a_time_before_nine_reads_nine_and_no_other_clock(language:
 )
 def test_a_time_before_which_it_is_to_be_is_kept_as_such(written: str, kept: str) -> None:
     assert valid_constraints({"open_at": written}).get("open_at", "") == kept
+
+
+@pytest.mark.parametrize(
+    ("hours", "verdict", "told"),
+    [
+        ("周一至周日 10:00-23:30", "satisfied", "until 23:00"),
+        ("周一至周日 10:00-22:30", "violated", "before 23:00"),
+        ("周一至周日 21:00-23:30", "violated", "20:00"),
+    ],
+)
+def test_a_time_of_one_search_leaves_till_when_the_question_wants_to_stay(
+    hours: str, verdict: str, told: str
+) -> None:
+    """A search's own hour took the place of "open until eleven": no card told it."""
+    bar = Place(**{**place("甲"), "open_time": hours, "demands": {"open_at": "20:00"}})
+    [own] = check(bar, {"open_until": "23:00"}, "en")
+    assert own["verdict"] == verdict
+    assert told in own["text"]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import date, datetime
+from typing import cast, get_args
 
 from agent.evidence.feasts import is_public_holiday, open_on_feast
 from agent.evidence.hours import (
@@ -46,9 +47,21 @@ def _is_open(hours: Sequence[Opening], day: int, minute: int | None) -> bool:
 
 
 def open_verdict(place: Place, constraints: Constraints, language: Language) -> PlaceVerdict | None:
-    """Return whether a place is open when it has to be; None where that is not asked."""
+    """Return whether a place is open when it has to be; None where that is not asked.
+
+    Of a time to be there and one to stay till, the one that it fails is told, else the latter.
+    """
+    if constraints.get("open_at") and constraints.get("open_until"):
+        alone = (
+            cast(Constraints, {key: bound for key, bound in constraints.items() if key != other})
+            for other in ("open_at", "open_until")
+        )
+        both = filter(None, [open_verdict(place, each, language) for each in alone])
+        return max(
+            both, key=lambda each: get_args(DemandOutcome).index(each["verdict"]), default=None
+        )
     at, days = constraints.get("open_at"), constraints.get("open_on")
-    until = constraints.get("open_until") if at is None else None
+    until = constraints.get("open_until")
     clock, date_meant = asked_clock(constraints, language), constraints.get("day")
     if at and at.startswith(BEFORE):
         # Who is to be open before nine is so in the minute before.

@@ -63,8 +63,8 @@ def _speaks(verdict: PlaceVerdict, text: str, language: Language) -> bool:
     field, constraint = verdict["field"], verdict["constraint"]
     if field == "open_time":
         return any(figure.clocks for figure in figures(text))
-    if field == "cost":
-        return any(figure.prefixed or figure.kind == "yuan" for figure in figures(text))
+    if field == "cost" and any(f.prefixed or f.kind == "yuan" for f in figures(text)):
+        return True
     if constraint not in _IN_WORDS:
         return False
     if constraint != "other" and name_suits(text, Constraints(suits=[cast(Suits, constraint)])):
@@ -77,4 +77,4 @@ def _speaks(verdict: PlaceVerdict, text: str, language: Language) -> bool:
     return not about.isdisjoint(words(text))
 
 
-_IN_WORDS = frozenset({"other", *get_args(Suits)})
+_IN_WORDS = frozenset({"free", "other", *get_args(Suits)})
