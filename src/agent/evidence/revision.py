@@ -5,7 +5,7 @@ stand elsewhere, too, is new all the same.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from string import ascii_lowercase
@@ -373,7 +373,10 @@ def applied(
     gone = {n for n, one in enumerate(ordered) if one.name in out}
     spans, numbers = left_out(text, ordered, gone)
     edits += [_Cited((begin, end, "")) for begin, end in spans.values()]
-    return _made(Revised(text), _apart(text, [*edits, *map(_Cited, numbers)]))
+    if out.isdisjoint(insert.after for insert in revision.inserts):
+        # An item that stands for one that goes has its number.
+        edits += map(_Cited, numbers)
+    return _made(Revised(text), _apart(text, edits))
 
 
 def _cited(change: Change, cleaned: tuple[str, Sequence[Cite]]) -> _Cited:
@@ -382,15 +385,24 @@ def _cited(change: Change, cleaned: tuple[str, Sequence[Cite]]) -> _Cited:
     return _Cited(change, [(begins + at, name) for at, name in cites])
 
 
-def _apart(text: str, edits: Iterable[_Cited]) -> Iterator[_Cited]:
-    """Yield the edits that change something, in the order of the text and none within another."""
-    at = 0
+def _apart(text: str, edits: Iterable[_Cited]) -> list[_Cited]:
+    """Return the edits that change something, in the order of the text and none within another.
+
+    What comes in behind words that are taken out, with their line, stands for them.
+    """
+    kept, at = list[_Cited](), 0
     # A stable order: of two inserts at one place the first one comes first.
     for edit in sorted(edits, key=lambda edit: edit.change[:2]):
         start, end, words = edit.change
-        if start >= at and words != text[start:end]:
-            yield edit
+        if start < at and start == end and words.strip() and not kept[-1].change[2]:
+            begin, end, _ = kept.pop().change
+            apart = len(words) - len(words.lstrip())
+            cites = [(place - apart, name) for place, name in edit.cites]
+            kept.append(_Cited((begin, end, words.strip() + text[start:end]), cites))
+        elif start >= at and words != text[start:end]:
+            kept.append(edit)
             at = end
+    return kept
 
 
 def _as_one(statement: Statement, words: str) -> str:
