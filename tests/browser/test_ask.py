@@ -15,7 +15,7 @@ from tests.support.page_server import answered_thread
 
 pytestmark = BROWSER
 PLACES = ["和平菓局", "乐高品牌旗舰店(北京王府井店)", "中国妇女儿童博物馆", "海底捞火锅(王府井店)"]
-MORE = ["东单公园"]
+MORE = ["东单公园", "西贝莜面村(东方新天地店)"]
 """The park stands in the answer's text, the restaurant on a page alone: behind the list's own."""
 
 
