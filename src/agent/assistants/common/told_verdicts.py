@@ -67,7 +67,7 @@ def _speaks(verdict: PlaceVerdict, text: str, language: Language) -> bool:
         return True
     if constraint not in _IN_WORDS:
         return False
-    if constraint != "other" and name_suits(text, Constraints(suits=[cast(Suits, constraint)])):
+    if constraint in get_args(Suits) and name_suits(text, Constraints(suits=[cast(Suits, constraint)])):
         return True
     about = words(say(f"constraints.{constraint}.satisfied", language, value="", demand=""))
     if constraint == "other":
