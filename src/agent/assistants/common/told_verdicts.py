@@ -8,6 +8,7 @@ from agent.evidence.figures import figures
 from agent.evidence.language import words
 from agent.evidence.mentions import fails_a_demand, mentioned
 from agent.evidence.types import Constraints, Place, PlaceVerdict, Suits
+from agent.evidence.units import MONEY
 from agent.texts import Language, say
 
 _LONGEST_SAID = 90
@@ -63,11 +64,12 @@ def _speaks(verdict: PlaceVerdict, text: str, language: Language) -> bool:
     field, constraint = verdict["field"], verdict["constraint"]
     if field == "open_time":
         return any(figure.clocks for figure in figures(text))
-    if field == "cost" and any(f.prefixed or f.kind == "yuan" for f in figures(text)):
+    if field == "cost" and any(f.prefixed or f.kind in MONEY for f in figures(text)):
         return True
     if constraint not in _IN_WORDS:
         return False
-    if constraint in get_args(Suits) and name_suits(text, Constraints(suits=[cast(Suits, constraint)])):
+    suits = [cast(Suits, constraint)] if constraint in get_args(Suits) else []
+    if name_suits(text, Constraints(suits=suits)):
         return True
     about = words(say(f"constraints.{constraint}.satisfied", language, value="", demand=""))
     if constraint == "other":
