@@ -231,6 +231,27 @@ def test_a_bar_inside_a_cell_ends_none() -> None:
     assert fill(f"| | € |\n|---|---|\n{rows}").endswith("| all | 15 € |\n")
 
 
+def test_a_great_total_is_told_anew_wherever_it_stands_in_whatever_words() -> None:
+    text = """In all it costs [=].
+
+| | € |
+|---|---|
+| Ferry | 119.50 € |
+| Night | 95 € |
+| 214.50 | 5 € |
+| all | [=] |
+
+Without the ferry it is 219.50 € less 119.50 €, and 1,219.50 € is another.
+"""
+    changes, totals = filled(text, ENGLISH_NUMBERS)
+    revised = changed(text, changes).replace("In all it costs", "You pay").replace("95 €", "97 €")
+    again = changed(revised, opened(revised, totals))
+    shown = changed(again, filled(again, ENGLISH_NUMBERS, totals)[0])
+    assert shown.startswith("You pay 221.50 €.")
+    assert "| all | 221.50 € |" in shown
+    assert shown.endswith("it is 221.50 € less 119.50 €, and 1,219.50 € is another.\n")
+
+
 def test_a_reader_s_numbers_are_written_as_his_language_does() -> None:
     text = "| | € |\n|---|---|\n| a | 1.204,50 € |\n| b | 20.000 € |\n| all | [=] |\n"
     assert "| all | 21.204,50 € |" in fill(text, GERMAN)

@@ -115,7 +115,8 @@ class Column:
 
     def told(self) -> tuple[str, Decimal, Decimal] | None:
         """What code may say: exactly or at least, and the ends; None where it may say no sum."""
-        if not self.read or len(self.kinds) > 1:
+        in_all = self.kinds | ({"euro"} if "€" in self.own else set())
+        if not self.read or len(in_all) > 1:
             return None
         low = sum((cell.low for cell in self.read), Decimal(0))
         high = sum((cell.high for cell in self.read), Decimal(0))

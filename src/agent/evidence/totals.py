@@ -33,6 +33,8 @@ _BESIDE, _NO_ENDS = 8, (Decimal(-1), Decimal(-1))
 _LEAST = "≥ "
 """Before the sum of a column of which not each cell can be read for certain."""
 _TIMES, _YEARS = "×✕x", range(1900, 2100)
+_TELLING = 4
+"""Digits of a number that no other one has by chance."""
 _EQUAL, _SLIP = Decimal("0.005"), Decimal("0.25")
 """How far a rounded figure is from its sum, and that of one who has added up a part wrong."""
 By = Literal["row", "part", "all", "own"]
@@ -210,12 +212,31 @@ def opened(text: str, totals: Iterable[Total]) -> list[Change]:
                     words = text[begin:end].removeprefix(_LEAST).strip("–")
                     words = words if is_sure or not total.is_summed else ""
                     changes[begin] = (begin, end, f"{_SIGN}{words}]")
-            for before, words in (each for total in own for each in total.retold):
-                at = text.find(before + words) + len(before) if before.strip() else -1
-                if at >= len(before) and not text[at + len(words) :][:1].isdigit():
-                    sign = f"{_SIGN}{words.removeprefix(_LEAST)}]"
-                    changes.setdefault(at, (at, at + len(words), sign))
+            for at, words in _retold(text, own):
+                sign = f"{_SIGN}{words.removeprefix(_LEAST)}]"
+                changes.setdefault(at, (at, at + len(words), sign))
     return sorted(changes.values())
+
+
+def _retold(text: str, totals: Iterable[Total]) -> Iterator[tuple[int, str]]:
+    """Yield where sentences tell totals, and their words: behind the words that stood before.
+
+    Behind any others, too, where it has as many digits as no other number by chance.
+    """
+    told = dict.fromkeys(each for total in totals for each in (*total.retold, ("", total.told)))
+    for before, words in told:
+        at = text.find(before + words) if before.strip() else -1
+        if at >= 0 and not text[at + len(before + words) :][:1].isdigit():
+            yield at + len(before), words
+        if sum(map(str.isdigit, words)) < _TELLING:
+            continue
+        at = text.find(words)
+        while at >= 0:
+            line = text[text.rfind("\n", 0, at) + 1 : at]
+            beside = text[at - 2 * (at > 1) : at].strip(" (") + text[at + len(words) :][:1]
+            if not line.lstrip().startswith("|") and not any(map(str.isdigit, beside)):
+                yield at, words
+            at = text.find(words, at + 1)
 
 
 def _is_right(cell: TableCell, amounts: Sequence["_Amount"], total: Total) -> bool:
