@@ -6,7 +6,7 @@ import pytest
 
 from agent.assistants.common.forms import PlannedMap, WrittenQuery
 from agent.assistants.common.map_tasks import plan_queries
-from agent.assistants.common.shown_records import places_as_shown, readable
+from agent.assistants.common.shown_records import places_as_shown, readable, ways_said
 from agent.configuration import Configuration
 from agent.evidence.names import map_name, with_pinyin
 from agent.evidence.records import place_facts, route_text
@@ -216,3 +216,11 @@ def test_what_a_place_is_far_from_has_no_local_name_behind_the_chinese_one_in_ea
     for origin, told in named.items():
         line = place_facts(Place(**{**near, "distance_from": origin}), "zh")
         assert f"距{told} 380 m" in line
+
+
+def test_a_way_is_between_places_as_another_search_has_named_them() -> None:
+    """“天安门东 → 王府井” stood in an answer that told of Tiananmen East and Wangfujing."""
+    begins = Place(**{**place("天安门东(地铁站)"), "name_en": "Tiananmen East"})
+    [told] = ways_said([way("天安门东(地铁站)", "王府井")], [begins], "en")
+    assert (told["origin_en"], told["destination_en"]) == ("Tiananmen East", "王府井")
+    assert "origin_en" not in ways_said([way("天安门东(地铁站)", "王府井")], [begins], "zh")[0]

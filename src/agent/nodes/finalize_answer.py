@@ -21,7 +21,7 @@ from agent.assistants.common.previous import (
     shown_lines,
 )
 from agent.assistants.common.services import GetServices, Services
-from agent.assistants.common.shown_records import days_forecast, forecast_lines
+from agent.assistants.common.shown_records import days_forecast, forecast_lines, ways_said
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
 from agent.assistants.common.turn import Share, now_there, share_spent, words_of_user
 from agent.assistants.common.writer import MessageParts, refuse_if_all_failed, write_message
@@ -246,7 +246,9 @@ def _prompt(draft: Draft, state: OverallState) -> list[BaseMessage]:
         "findings": findings,
         "sources": sources,
         "places": _place_lines(draft, state),
-        "routes": route_lines(state.get("routes", []), language),
+        "routes": route_lines(
+            ways_said(state.get("routes", []), draft.known_places, language), language
+        ),
         "weather": forecast_lines(draft.turn, state.get("weather", []), language),
         "outing": outing_lines(outing, language) if (outing := state.get("outing")) else "",
         "gaps": gap_lines(draft.gaps, language, mapped=draft.mapped),

@@ -12,7 +12,7 @@ from agent.assistants.common.map_tasks import plan_queries
 from agent.assistants.common.previous import NO_PREVIOUS, previous_lines, shown_lines
 from agent.assistants.common.question import question_as_query
 from agent.assistants.common.services import GetServices
-from agent.assistants.common.shown_records import distinct_places, forecast_lines
+from agent.assistants.common.shown_records import distinct_places, forecast_lines, ways_said
 from agent.assistants.common.steering import dropped, new_wishes, wished, with_wishes
 from agent.assistants.common.turn import now_there, open_meter, words_of_user
 from agent.configuration import Configuration
@@ -207,7 +207,7 @@ def _material(state: OverallState, configuration: Configuration) -> dict[str, st
         "findings": findings,
         "sources": sources,
         "places": grouped_lines(places, language, turn.get("constraints", {}).get("sort_by")),
-        "routes": route_lines(state.get("routes", []), language),
+        "routes": route_lines(ways_said(state.get("routes", []), places, language), language),
         "weather": forecast_lines(turn, state.get("weather", []), language),
         "gaps": gap_lines(state.get("gaps", []), language, mapped=brought_by_map(state)),
         "map_calls_left": str(_map_calls_left(state, configuration))

@@ -177,19 +177,28 @@ def sources_as_shown(
     What a place is far from, and what a way joins, has its name in the reader's language only when
     all is known.
     """
-    listed, ways = [*places], {route["source"]: route for route in routes}
+    listed = [*places]
+    ways = {route["source"]: route for route in ways_said(routes, listed, language)}
     records = {id: place for place in listed for id in source_ids(place)}
-    names = {} if is_chinese(language) else english_names(listed)
 
     def told(source: Source) -> Source:
         if place := records.get(source["id"]):
             return place_source(source, place, language)
         if way := ways.get(source["id"]):
-            titled = source_said(source, [route_said(way, names)])
+            titled = source_said(source, [way])
             return Source(**{**titled, "quotes": [route_text(way, language)]})
         return Source(**{**source, "quotes": _as_quoted(source["quotes"], language)})
 
     return [told(source) for source in sources]
+
+
+def ways_said(routes: Iterable[Route], places: Sequence[Place], language: Language) -> list[Route]:
+    """Return the ways between places called as these are: another search may have had their names.
+
+    A reader of Chinese has the map's own.
+    """
+    names = {} if is_chinese(language) else english_names(places)
+    return [route_said(route, names) for route in routes]
 
 
 async def forecasts_of(weather: Sequence[Weather], turn: Turn) -> list[Weather]:
