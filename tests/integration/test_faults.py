@@ -28,7 +28,9 @@ from tests.support.standins import gemini_error
 pytestmark = [pytest.mark.node, pytest.mark.asyncio(loop_scope="module")]
 Switch = Callable[[Lab, str, int | None], None]
 JSON_STAGES = ("generate_query", "reflection")
-WHOLE_STAGES = STAGES[:-1]
+ENDS = ("generate_query", "answer")
+"""A reply that comes whole and one that is streamed. What the client makes one error of, as another
+kind that goes through all stages, is the same to every node between them."""
 
 
 @dataclass(frozen=True)
@@ -67,26 +69,27 @@ def says(answer: ModelReply) -> Switch:
 KEY_REFUSED = wire("status", status=400, body=gemini_error(400, "API_KEY_INVALID"))
 NO_VERDICT = {"is_sufficient": False, "knowledge_gap": "", "follow_up_queries": []}
 KINDS = (
-    Kind("429", wire("status", status=429)),
-    Kind("429_with_retry_info", wire("status", status=429, body=gemini_error(429, None, 0.01))),
+    Kind("429", wire("status", status=429), ENDS),
+    Kind("429_with_retry_info",
+         wire("status", status=429, body=gemini_error(429, None, 0.01)), ENDS),
     Kind("429_for_today", wire("status", status=429, body=gemini_error(
         429, quota_id="GenerateRequestsPerDayPerProjectPerModel-FreeTier")), passes=False),
     Kind("key_refused", KEY_REFUSED, tuple(s for s in STAGES if s != "generate_query"),
          passes=False),
     Kind("403", wire("status", status=403, body=gemini_error(403)), passes=False),
-    Kind("404", wire("status", status=404, body=gemini_error(404)), passes=False),
-    Kind("500", wire("status", status=500)),
+    Kind("404", wire("status", status=404, body=gemini_error(404)), ENDS, passes=False),
+    Kind("500", wire("status", status=500), ENDS),
     Kind("503", wire("status", status=503, body=gemini_error(503))),
-    Kind("dropped", wire("drop")),
-    Kind("dropped_mid_body", wire("drop_mid_body"), WHOLE_STAGES),
+    Kind("dropped", wire("drop"), ENDS),
+    Kind("dropped_mid_body", wire("drop_mid_body"), ENDS[:1]),
     Kind("malformed_json", wire("garbage")),
-    Kind("cut_json", wire("cut_json"), WHOLE_STAGES),
-    Kind("deep_json", wire("deep_json")),
+    Kind("cut_json", wire("cut_json"), ENDS[:1]),
+    Kind("deep_json", wire("deep_json"), ENDS),
     Kind("brackets_without_end", says(ModelReply(text='{"query": ' + "[" * 1500)), JSON_STAGES),
-    Kind("html", wire("html", status=502)),
-    Kind("html_with_200", wire("html", status=200)),
-    Kind("empty_body", wire("empty")),
-    Kind("prompt_blocked", says(ModelReply(finish="PROMPT_BLOCKED")), passes=False),
+    Kind("html", wire("html", status=502), ENDS),
+    Kind("html_with_200", wire("html", status=200), ENDS),
+    Kind("empty_body", wire("empty"), ENDS),
+    Kind("prompt_blocked", says(ModelReply(finish="PROMPT_BLOCKED")), ENDS, passes=False),
     Kind("safety", says(ModelReply(finish="SAFETY")), passes=False),
     Kind("no_candidates", says(ModelReply(finish="NONE"))),
     Kind("empty_text", says(ModelReply(text=""))),

@@ -59,8 +59,14 @@ async def lab(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
 
 
 # A key that is refused at once ends the run: the test of Google's models has that.
-CASES = [(stage, kind) for stage in STAGES for kind in KINDS
-         if (stage, kind) != ("generate_query", "401")]  # fmt: skip
+# Between the first call and the answer's stream each node gets what the client makes of a fault.
+ENDS, BETWEEN = ("generate_query", "answer"), ("402", "500", "garbage")
+CASES = [
+    (stage, kind)
+    for stage in STAGES
+    for kind in KINDS
+    if (stage, kind) != ("generate_query", "401") and (stage in ENDS or kind in BETWEEN)
+]
 
 
 @pytest.mark.parametrize("times", [1, None])

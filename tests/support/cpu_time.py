@@ -7,11 +7,6 @@ from collections.abc import Callable, Iterator
 TRIES = 3
 
 
-def least_seconds(work: Callable[[], object]) -> float:
-    """Return the CPU seconds of the quickest of three tries."""
-    return min(_tries(work))
-
-
 def takes_less(work: Callable[[], object], seconds: float) -> bool:
     """Return whether one of three tries takes less CPU time than this; the others are left out."""
     return any(taken < seconds for taken in _tries(work))

@@ -180,10 +180,6 @@ class TavilyService(Standin, search.TavilyService):
         if not (self._keyless and keyless and "Authorization" not in request.headers):
             super().check_key(request)
 
-    def refuse_keyless(self, seconds: float, times: int | None = 1) -> None:
-        """Use the keyless allowance up for so many seconds."""
-        self.fail("status", status=429, times=times, body=keyless_limit(seconds))
-
     def spend_plan(self) -> None:
         """Use the plan's credits up."""
         body = {"detail": {"error": "This request exceeds your plan's set usage limit."}}
