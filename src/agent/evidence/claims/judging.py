@@ -126,14 +126,16 @@ def _of_places(batch: Sequence[Statement], evidence: Evidence) -> set[str]:
 
     "The two museums are free" shares few words with the records of the museums.
     """
-    places = {name: place for name in evidence.of_places if (place := evidence.records[name].place)}
+    # The record of a place is its first passage; one that two searches found has one number.
+    sources = {f"{evidence.numbers[name]}.1": name
+               for name, record in evidence.records.items() if record.place}  # fmt: skip
+    places = {at: place for at, name in sources.items() if (place := evidence.records[name].place)}
     named = mentioned([*places.values()], "\n".join(f"{one.said}\n{one.context}" for one in batch))
-    known = [name for name, place in places.items() if place["id"] in named][:_MOST_PLACES]
+    known = [at for at, place in places.items() if place["id"] in named][:_MOST_PLACES]
     # Where this turn found places, those of earlier ones are meant by their names only.
-    new = [name for name in places if not is_carried(name)] or [*places]
+    new = [at for at, name in sources.items() if not is_carried(name)] or [*places]
     is_of_many = any(one.kind == "sentence" and len(one.cited) != 1 for one in batch)
-    known += new if is_of_many and len(new) <= _MOST_PLACES else []
-    return {evidence.of_places[name] for name in known}
+    return {*known, *(new if is_of_many and len(new) <= _MOST_PLACES else [])}
 
 
 def passages_block(batch: Sequence[Statement], evidence: Evidence) -> str:

@@ -35,8 +35,7 @@ def otherwise(
     place = evidence.only_place(statement.cited)
     stated = [figure for figure in figures(statement.plain) if figure not in own]
     places = [record.place for record in evidence.records.values() if record.place]
-    its = {other["id"] for other in places if other["source"] in statement.cited}
-    if place is None or mentioned(places, statement.said).keys() - its:
+    if place is None or mentioned(places, statement.said).keys() - {place["id"]}:
         return []
     rest = fold(without_figures(statement.said, stated)).replace(fold(place["name"]), " ")
     if latin_length(letters_of(rest)) > _MOST_WORDS:

@@ -232,14 +232,6 @@ class Evidence:
         return places.popitem()[1] if len(places) == 1 and all(of_each) else None
 
     @lazy_property
-    def of_places(self) -> dict[str, str]:
-        """Return the name of the first passage of each place's record, by its source."""
-        names = {passage.source: passage.name for passage in reversed(self.passages)}
-        return {
-            name: names[name] for name, one in self.records.items() if one.place and name in names
-        }
-
-    @lazy_property
     def _places(self) -> Mapping[int, Sequence[int]]:
         """Return where the passages of each number stand: a page's may be under two ids."""
         places = defaultdict[int, list[int]](list)

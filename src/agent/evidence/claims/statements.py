@@ -232,12 +232,13 @@ class Splitter:
             self._table, self._block = cells, self._block + 1
             return []
         label = cells[0]
+        # A label with a source says more than a name.
+        is_told = bool(label.citations) and len(label.plain) > _A_NAME
         of_row = tuple(dict.fromkeys(name for cell in cells for name in cell.cited))
         rows = list[Statement]()
         for cell, head in zip_longest(cells, self._table[: len(cells)]):
-            # A label with a source says more than a name.
             is_label = cell is label
-            if not letters_of(cell.plain) or (is_label and not _is_told(label)):
+            if not letters_of(cell.plain) or (is_label and not is_told):
                 continue
             above = dict.fromkeys([*label.cited, *(head.cited if head and not is_label else ())])
             rows.append(
@@ -288,14 +289,15 @@ def states(figure: Figure, text: str) -> bool:
         return False
     if figure.date or figure.clock is not None:
         return True
+    if figure.kind:
+        return figure.telling
     before = text[max(0, figure.start - _BEFORE_NAME) : figure.start]
     is_name = _NAME_BEFORE.search(before) and "," not in figure.text
-    if not figure.kind and (is_name or _may_be_thousands(figure.text)):
+    # 1.200 is a thousand in German.
+    if is_name or ("." in figure.text and figure.second is not None):
         return False
     most = _A_FEW if any(map(str.isdigit, figure.text)) else _DOZEN
-    if not figure.kind and abs(figure.value) <= most and "." not in figure.text:
-        return False
-    return not figure.kind or figure.telling
+    return abs(figure.value) > most or "." in figure.text
 
 
 def without_figures(text: str, read: Iterable[Figure]) -> str:
@@ -317,16 +319,6 @@ def _may_be_a_word(figure: Figure) -> bool:
     is_great = figure.kind == "percent" or not SCALES.keys().isdisjoint(number)
     is_short = len(number) == _A_WORD and number.isalpha() and not (is_time or is_great)
     return is_short or figure.bare == 1 == figure.value
-
-
-def _may_be_thousands(number: str) -> bool:
-    """Return whether a number may be meant either way: 1.200 is a thousand in German."""
-    whole, dot, rest = number.partition(".")
-    return bool(dot) and (whole + rest).isdecimal() and len(whole) <= 3 == len(rest)
-
-
-def _is_told(label: Statement) -> bool:
-    return bool(label.citations) and len(label.plain) > _A_NAME
 
 
 def _is_more_than_a_name(heading: str) -> bool:
