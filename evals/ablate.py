@@ -161,10 +161,11 @@ def proved_row(row: dict[str, Any]) -> list[dict[str, Any]]:
         **{key: row[key] for key in ("question", "today", "now", "known") if key in row},
     )
     rulings = {int(at): Ruling(**ruling) for at, ruling in row["rulings"].items()}
-    found = []
+    found, has_fix = [], any("fix" in one for one in row["expect"])
     for one in proof.proved(statements(row["text"], MARKED), rulings, evidence):
         fields = {"spans": list(one.spans), "cite": one.cite and list(one.cite)}
-        found.append({"verdict": one.verdict, **{k: v for k, v in fields.items() if v}})
+        fix = {"fix": one.fix} if has_fix else {}
+        found.append({"verdict": one.verdict, **{k: v for k, v in fields.items() if v}, **fix})
     return found
 
 

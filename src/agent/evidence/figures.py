@@ -273,7 +273,7 @@ def _between(left: Figure, right: Figure, text: str) -> str:
     return words.strip() if right.start - left.end < _LONGEST_BETWEEN else "…"
 
 
-def _are_joined(left: Figure, right: Figure, text: str) -> bool:
+def are_joined(left: Figure, right: Figure, text: str) -> bool:
     """Return whether two figures are the ends of a range, or of one list."""
     return fold(_between(left, right, text)) in _JOINS
 
@@ -305,17 +305,17 @@ def _share_units(read: list[Figure], text: str) -> None:
     """Give both ends of a range or list the unit that only one of them has."""
     for i in range(len(read) - 1, 0, -1):
         left, right = read[i - 1], read[i]
-        if _are_joined(left, right, text) and _is_day_beside(left, right):
+        if are_joined(left, right, text) and _is_day_beside(left, right):
             assert right.date
             read[i - 1] = replace(left, date=(*right.date[:2], int(left.value)), kind=None)
         if left.kind or not right.kind or left.date or left.clock is not None or right.prefixed:
             continue
-        if text[left.start - 1 : left.start] != "★" and _are_joined(left, right, text):
+        if text[left.start - 1 : left.start] != "★" and are_joined(left, right, text):
             read[i - 1] = replace(left, kind=right.kind, scale=left.scale * right.scale,
                                   factor=right.factor, per=right.per)  # fmt: skip
     for i, (left, right) in enumerate(pairwise(read)):
         is_bare = left.prefixed and not right.kind and not right.date and right.clock is None
-        if is_bare and _are_joined(left, right, text):
+        if is_bare and are_joined(left, right, text):
             read[i + 1] = replace(right, kind=left.kind, prefixed=True)
 
 
@@ -394,7 +394,7 @@ def _in_their_halves(read: list[Figure], text: str) -> list[Figure]:
     for left, right in pairwise(times):
         end = read[right]
         is_open = read[left].ambiguous and not end.ambiguous
-        if is_open and _are_joined(read[left], end, text):
+        if is_open and are_joined(read[left], end, text):
             earlier = [time for time in read[left].clocks if time <= end.clocks[0]]
             read[left] = _at(read[left], max(earlier, default=read[left].clocks[0]))
     return read

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, product
+from itertools import chain, pairwise, product
 
 from agent.core.strings import latin_length, letters_of, split_at
 from agent.evidence.citations import NOT_FOUND, ids_in
@@ -14,7 +14,7 @@ from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.statements import NAMING, Statement, states, without_figures
 from agent.evidence.claims.sums import MOST_FIGURES, bounds, computed, says, stands
 from agent.evidence.days import date_beside, days_without_year, real_day, weekdays_in
-from agent.evidence.figures import Figure, distinct, figures, same
+from agent.evidence.figures import Figure, are_joined, distinct, figures, same
 from agent.evidence.language import fold, without_marks
 from agent.evidence.shown_sums import right_results
 
@@ -340,11 +340,19 @@ _NO_WORD = re.compile(r"[^\w.%-]|(?<!\d)\.|\.(?!\d)")
 
 
 def _agrees(span: str, quote: str) -> bool:
-    """Return whether a quote says what the span says: the same words, or its figures alone."""
+    """Return whether a quote says what the span says: the same words, or its figures alone.
+
+    One end of a range is not what the range says: ¥80 of ¥80–120. A time or a day may be.
+    """
     if _bare(span) == _bare(quote):
         return True
     own, others = figures(span), figures(quote)
     only_figures = bool(own) and not letters_of(without_figures(span, own))
+    for ends in pairwise(others):
+        is_told = [any(same(one, end) for one in own) for end in ends]
+        is_amount = not any(end.date or end.clock is not None for end in ends)
+        if is_amount and any(is_told) and not all(is_told) and are_joined(*ends, quote):
+            others = [other for other in others if other not in ends]
     # Behind 9.2 mmHg stands a word that is no unit: 9.2 % is something else.
     return only_figures and all(
         any(same(one, other) and not (one.kind and other.kind is None) for other in others)
@@ -352,7 +360,7 @@ def _agrees(span: str, quote: str) -> bool:
     )
 
 
-_LONGER = 40
+_LONGER, _BESIDE = 40, 2
 
 
 def is_sound_fix(
@@ -360,7 +368,8 @@ def is_sound_fix(
 ) -> bool:
     """Return whether a new wording adds no figure: all stand in what is known.
 
-    So does what a right sum gives that it shows itself; the words at fault are gone.
+    So does what a right sum gives that it shows itself. The words at fault are gone, or stand
+    among others where passages have them: "10,000", which are "more than 10,000".
     """
     words = without_markers(fix)
     if fix.strip() == LEAVES_OUT:
@@ -372,10 +381,28 @@ def is_sound_fix(
     stated = (figure for figure in figures(words) if states(figure, words))
     if any(not any(says(other, one) for other in have) for one in stated):
         return False
-    bare = without_marks(fold(words))
-    if any(without_marks(fold(span)) in bare for span in spans):
+    if any(
+        not _sides(span, words).isdisjoint(_sides(span, statement.plain))
+        if _has_words(span, passages)
+        else without_marks(fold(span)) in without_marks(fold(words))
+        for span in spans
+    ):
         return False
     return len(words) <= 2 * len(statement.plain) + _LONGER
+
+
+def _has_words(span: str, passages: Sequence[Passage]) -> bool:
+    """Return whether passages have some words, or their figures where they are nothing else."""
+    own = figures(span)
+    if own and not letters_of(without_figures(span, own)):
+        return all(any(says(it, one) for p in passages for it in p.figures) for one in own)
+    return any(span_in(span, passage.text) for passage in passages)
+
+
+def _sides(span: str, text: str) -> set[tuple[str, str]]:
+    """Return by which letters some words stand each time: two are not the same by chance."""
+    parts = without_marks(fold(text)).split(without_marks(fold(span)) or span)
+    return {(before[-_BESIDE:], behind[:_BESIDE]) for before, behind in pairwise(parts)}
 
 
 _EACH = ("每", "逢", "very ")
