@@ -81,7 +81,7 @@ def test_a_chinese_report_is_readable_with_headings_bullets_tables_and_sources()
     assert text.count("遛娃指南") == 1
     assert addresses(reader) >= {"https://example.com/a", "https://example.com/b"}
     assert reader.metadata is not None
-    assert reader.metadata.title == "王府井附近适合遛娃的好去处"
+    assert reader.metadata.title == "报告"
 
 
 def test_an_english_report_is_readable_and_keeps_words_whole() -> None:

@@ -63,10 +63,10 @@ def body(**changed: Any) -> str:
 def test_a_report_has_its_headings_lists_tables_and_its_sources_once() -> None:
     document = written(answer=REPORT, sources=[source(), source(2, "https://example.com/b")])
     shown = [(each.style.name, each.text) for each in document.paragraphs if each.text]
-    assert shown[:3] == [
-        ("Title", "王府井附近适合遛娃的好去处"),
-        ("Caption", "2026-11-21 19:41（北京时间） · 示例数据，不是实时结果"),
-        ("Heading 1", "报告"),
+    assert shown[:2] == [
+        ("Title", "报告"),
+        ("Caption", "王府井附近适合遛娃的好去处 · 2026-11-21 19:41（北京时间） · "
+                    "示例数据，不是实时结果"),
     ]  # fmt: skip
     assert ("Normal", "步行街适合带孩子[1]，code。") in shown
     items = ("一", "二", "其中之一", "重新", "停车场价格")
@@ -167,7 +167,7 @@ def test_hostile_text_is_only_text(hostile: str) -> None:
 
 def test_our_own_reader_reads_it_again() -> None:
     parts = list(read_docx(io.BytesIO(word_document(answer(answer=REPORT)))))
-    assert parts[0].title == "王府井附近适合遛娃的好去处"
+    assert parts[0].title == "报告"
     assert "| 门票 | 25元[2] |" in parts[0].text
     assert "1. 一\n\n2. 二" in parts[0].text
 

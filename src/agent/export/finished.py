@@ -17,9 +17,11 @@ from agent.evidence.records import (
     reach_texts,
     time_there,
 )
+from agent.evidence.references import CITATION
 from agent.evidence.types import Outing, Place, Route, Source
 from agent.texts import Language, say
 
+_TITLE = "# "
 WIDE = ("zh", "zh-Hant", "ja")
 """Languages without blanks between words, whose quotation marks and dashes are wide."""
 
@@ -60,10 +62,31 @@ def numbered_sources(answer: FinishedAnswer) -> list[tuple[int, Source]]:
 
 
 def subtitle(answer: FinishedAnswer) -> str:
-    """Return when the answer was found, and that it is no live data where it is a sample."""
+    """Return when the answer was found, and that it is no live data where it is a sample.
+
+    Below a report's own title the question stands before that.
+    """
+    asked = " ".join(answer.question.split()) if own_title(answer) else ""
     when = time_there(answer.generated_at, answer.places, answer.language)
     sample = say("page.notice.offline", answer.language) if answer.notice else ""
-    return " · ".join(filter(None, (when, sample)))
+    return " · ".join(filter(None, (asked, when, sample)))
+
+
+def file_title(answer: FinishedAnswer) -> str:
+    """Return what a file is called: a report by its own title, another answer by the question."""
+    return own_title(answer) or " ".join(answer.question.split())
+
+
+def own_title(answer: FinishedAnswer) -> str:
+    """Return the title that a report begins with, if it does not only repeat the question.
+
+    Of several headings of the first rank none is a title.
+    """
+    text = without_notice(answer.answer, answer.notice)
+    first = without_title(text, answer.question).partition("\n")[0]
+    words = CITATION.sub("", first.removeprefix(_TITLE)).replace("*", "").replace("`", "")
+    is_title = first.startswith(_TITLE) and f"\n{_TITLE}" not in text
+    return " ".join(words.split()) if is_title else ""
 
 
 def statement_line(answer: FinishedAnswer) -> str:

@@ -18,6 +18,7 @@ from agent.export.finished import (
     FinishedAnswer,
     checked_sentences,
     credit_left,
+    file_title,
     numbered_sources,
     statement_line,
     subtitle,
@@ -61,7 +62,7 @@ def policy_of(answer: FinishedAnswer) -> str:
 
 def html_page(answer: FinishedAnswer) -> str:
     """Return the whole document as text (UTF-8)."""
-    title = escape(" ".join(answer.question.split()))
+    title = escape(file_title(answer))
     cards = PlaceCards(answer)
     body = "".join((
         f"<h1>{title}</h1>",

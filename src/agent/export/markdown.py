@@ -23,7 +23,9 @@ from agent.export.finished import (
     checked_sentences,
     column_title,
     credit_left,
+    file_title,
     numbered_sources,
+    own_title,
     place_cell,
     place_columns,
     statement_line,
@@ -74,8 +76,9 @@ def as_told(answer: FinishedAnswer) -> list[str]:
 
 
 def file_text(answer: FinishedAnswer) -> str:
-    """Return the same below a file's title: a report's own title is no second one."""
+    """Return the same below a file's title, which is a report's own."""
     text = answer_text(answer)
+    text = text.partition("\n")[2].lstrip("\n") if own_title(answer) else text
     heads = [token for token in answer_parser().parse(text) if token.type == "heading_open"]
     lower = _TOP_LEVEL - min((int(head.tag[1]) for head in heads), default=_TOP_LEVEL)
     if not lower:
@@ -286,8 +289,8 @@ _ACTIVE_INSIDE = str.maketrans({sign: f"\\{sign}" for sign in r"\`*_[]<"})
 
 
 def markdown_document(answer: FinishedAnswer) -> str:
-    """Return the question as the title, and the answer as `answer_markdown` has it."""
-    head = [f"# {escape_markdown(answer.question)}", subtitle(answer)]
+    """Return a title, and the answer as `answer_markdown` has it."""
+    head = [f"# {escape_markdown(file_title(answer))}", escape_markdown(subtitle(answer))]
     return "\n\n".join([*head, _answer_markdown(answer, file_text(answer))]) + "\n"
 
 

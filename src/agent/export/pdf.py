@@ -38,6 +38,7 @@ from agent.export.finished import (
     column_widths,
     credit,
     credit_left,
+    file_title,
     numbered_sources,
     statement_line,
     subtitle,
@@ -93,7 +94,7 @@ def pdf_document(answer: FinishedAnswer) -> bytes:
         raise AgentError(say("export.no_letters", answer.language), code="no_letters")
     register_fonts()
     page = _Page(answer.language, {str(number) for number, _ in numbered_sources(answer)})
-    title = printable_text(" ".join(answer.question.split()))
+    title = printable_text(file_title(answer))
     cards = PlaceCards(answer)
     parts = [
         *page.lines(title, size=_SIZES[1], after=4, bold=True),

@@ -36,6 +36,7 @@ from agent.export.finished import (
     column_title,
     column_widths,
     credit_left,
+    file_title,
     numbered_sources,
     place_cell,
     place_columns,
@@ -80,7 +81,7 @@ def word_document(answer: FinishedAnswer) -> bytes:
     """Return the whole file. Word lays it out, with fonts that have the letters of all scripts."""
     writer = _Writer(answer)
     language = answer.language
-    writer.line(" ".join(answer.question.split()), style="Title")
+    writer.line(file_title(answer), style="Title")
     writer.line(subtitle(answer), style="Caption")
     writer.markdown(file_text(answer))
     writer.line(statement_line(answer), style="Caption")
@@ -109,7 +110,7 @@ class _Writer:
         self._numbers = {str(number) for number, _ in numbered_sources(answer)}
         _set_fonts(self._document, answer)
         about = self._document.core_properties
-        about.title, about.author = valid_text(" ".join(answer.question.split()))[:250], "Tanlu"
+        about.title, about.author = valid_text(file_title(answer))[:250], "Tanlu"
         about.comments = ""
         with contextlib.suppress(ValueError):
             about.created = about.modified = datetime.datetime.fromisoformat(answer.generated_at)
