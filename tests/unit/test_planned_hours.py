@@ -43,3 +43,19 @@ def test_a_day_stands_in_a_row_above_or_in_the_heading() -> None:
     assert len(faults("| Sat 5 Dec 9:00 | Kamppi | – |", later)) == 1
     assert len(faults(later, head="## Day 2: Saturday 5 December")) == 1
     assert faults(later, head="## Day 1: Friday 4 December") == []
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "| | Fri 4 Dec | Sat 5 Dec |\n|---|---|---|\n"
+        "| 9:00 | Kamppi | Kamppi |\n| 18:30 | Ateneum | Ateneum |\n",
+        "| Day | 9:00 | 18:30 |\n|---|---|---|\n"
+        "| Fri 4 Dec | Kamppi | Ateneum |\n| Sat 5 Dec | Kamppi | Ateneum |\n",
+    ],
+    ids=["days as columns", "times as columns"],
+)
+def test_a_stop_of_a_plan_that_lies_sideways_has_its_day_and_time(table: str) -> None:
+    [fault] = hours_faults(table, [MUSEUM], TODAY)
+    assert fault.startswith("Ateneum, 2026-12-05 Sat")
+    assert "18:30: its record says 10:00–17:00" in fault

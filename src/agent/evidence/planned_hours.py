@@ -11,26 +11,46 @@ from agent.evidence.tables import CellRow, tables_in
 from agent.evidence.told_ways import stops_in_row
 from agent.evidence.types import Place
 
-_TIME_CELLS, _RANGE, _MORNING = 2, 2, 5 * 60
-"""Cells of a row that may tell its time; ends of a range; before which minute it is night."""
+_TIME_CELLS, _RANGE, _SEVERAL, _MORNING = 2, 2, 2, 5 * 60
+"""Cells of a row that may tell its time; ends of a range; columns of days or times; before which
+minute it is night."""
 
 
 def hours_faults(text: str, places: Sequence[Place], today: str) -> list[str]:
     """Return a line for each stop that is closed on its day or at its time, or has other hours.
 
     A stop is a row of a table that tells a time and one place, its day stands in the row, in one
-    above or in the heading.
+    above or in the heading. Where days or times are columns it is a cell.
     """
     found = list[str]()
     for rows in tables_in(text):
-        day = next(iter(days_named(_heading_above(text, rows[0][0].start), today)), "")
-        for row in rows[1:]:
-            day = next(iter(days_named(row[0].text, today)), day)
+        day = _day_in(_heading_above(text, rows[0][0].start), today)
+        for of_day, row in _by_day(rows, day, today):
             stops = {place["id"]: place for place in stops_in_row(row, places)}
-            if day and len(stops) == 1:
+            if of_day and len(stops) == 1:
                 [place] = stops.values()
-                found += [f"{place['name']}, {fault}" for fault in _faults(row, place, day)]
+                found += [f"{place['name']}, {fault}" for fault in _faults(row, place, of_day)]
     return found
+
+
+def _by_day(rows: Sequence[CellRow], day: str, today: str) -> Iterator[tuple[str, CellRow]]:
+    """Yield the rows of a plan with their days; of one that lies sideways a cell and its time."""
+    head, *below = rows
+    days = [_day_in(cell.text, today) for cell in head[1:]]
+    times = [cell for cell in head[1:] if any(f.clock is not None for f in figures(cell.text))]
+    for row in below:
+        if sum(map(bool, days)) >= _SEVERAL:
+            yield from ((each, [row[0], cell]) for each, cell in zip(days, row[1:], strict=False))
+            continue
+        day = _day_in(row[0].text, today) or day
+        if len(times) >= _SEVERAL:
+            yield from ((day, [*pair]) for pair in zip(head[1:], row[1:], strict=False))
+        else:
+            yield day, row
+
+
+def _day_in(text: str, today: str) -> str:
+    return next(iter(days_named(text, today)), "")
 
 
 def _heading_above(text: str, at: int) -> str:
