@@ -29,6 +29,7 @@ from agent.core.errors import (
     RateLimited,
 )
 from agent.core.outside import parse_json
+from agent.core.strings import has_any
 from agent.models.catalogue import retirement
 
 _LONGEST = 2000
@@ -225,10 +226,10 @@ def translate(error: Exception, provider: str, model: str) -> ProviderError:
             return cause
         if (failure := _failure(cause)) is not None:
             return _refusal(failure, provider, model)
-    if any(_is(type(cause).__name__, _NO_ADDRESS) for cause in _chain(error)):
+    if any(has_any(type(cause).__name__, _NO_ADDRESS) for cause in _chain(error)):
         message = f"{model}: {_SAID['model_address']}"
         return ProviderRefused(provider, message, code="model_address")
-    if any(_is(type(cause).__name__, _NOT_CONNECTED) for cause in _chain(error)):
+    if any(has_any(type(cause).__name__, _NOT_CONNECTED) for cause in _chain(error)):
         message = f"{model}: the service cannot be reached"
         return ProviderUnavailable(provider, message, code="unreachable")
     for cause in _chain(error):
@@ -365,18 +366,16 @@ def _transport(error: BaseException, provider: str, model: str) -> ProviderError
     name, module = type(error).__name__, type(error).__module__.partition(".")[0]
     if isinstance(error, json.JSONDecodeError | UnicodeDecodeError) or "ApiResponse" in name:
         return MalformedReply(provider, f"{model}: the reply is not JSON")
-    if isinstance(error, TimeoutError) or (module in _TRANSPORT_MODULES and _is(name, _TIMED_OUT)):
+    if isinstance(error, TimeoutError) or (
+        module in _TRANSPORT_MODULES and has_any(name, _TIMED_OUT)
+    ):
         return ProviderUnavailable(provider, f"{model}: no answer in time", code="timeout")
     if name == "ContentTypeError":
         return MalformedReply(provider, f"{model}: the reply is not JSON")
     if isinstance(error, ConnectionResetError) or (
-        module in _TRANSPORT_MODULES and _is(name, _DROPPED) and "Connector" not in name
+        module in _TRANSPORT_MODULES and has_any(name, _DROPPED) and "Connector" not in name
     ):
         return ProviderUnavailable(provider, f"{model}: the connection was dropped")
     if isinstance(error, OSError) or module in (*_TRANSPORT_MODULES, "openai"):
         return ProviderUnavailable(provider, f"{model}: the service cannot be reached")
     return None
-
-
-def _is(name: str, words: tuple[str, ...]) -> bool:
-    return any(word in name for word in words)

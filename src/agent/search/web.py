@@ -4,7 +4,6 @@ To add one: its file here, its line in REGISTRY, its settings (`<NAME>_API_KEY`,
 `_DEFAULT_COUNT`), its name in `WebChoice`, and its stand-in in `sample/services/search.py`.
 """
 
-import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -33,7 +32,7 @@ from agent.search.hits import (
     search_gap,
 )
 from agent.search.http import SearchHttp
-from agent.search.rules import ANY, SearchRules
+from agent.search.rules import ANY, SearchRules, today_here
 from agent.search.serper import SerperSearch
 from agent.search.tavily import TavilySearch
 
@@ -65,10 +64,6 @@ def configured_services(settings: Any, http: SearchHttp, calls: Calls) -> dict[s
 _PROBE = "weather today"
 
 
-def _today() -> str:
-    return time.strftime("%Y-%m-%d")
-
-
 class RuledSearch:
     """Search a service under the rules of a run, on its asker's day."""
 
@@ -95,7 +90,7 @@ class WebSearch:
         calls: Calls,
         *,
         http: SearchHttp | None = None,
-        today: Callable[[], str] = _today,
+        today: Callable[[], str] = today_here,
     ) -> None:
         self._timeout: float = settings.search_timeout_seconds
         self.http = http or SearchHttp(timeout=self._timeout)
