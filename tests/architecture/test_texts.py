@@ -31,6 +31,10 @@ class Call(NamedTuple):
     """None where they are not named one by one."""
 
 
+OF_THE_CALL = {"meter", "turn", "part", "failed", "thinks"}
+"""What `parsed_or_gap` is given besides the values of its gap."""
+
+
 @functools.cache
 def texts(language: str) -> dict[str, str]:
     """Return every text of a language by its dotted key."""
@@ -56,11 +60,17 @@ def calls_of(path: Path) -> Iterator[Call]:
     for node in nodes(path):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
             continue
-        if (name := node.func.id) not in ("say", "has", "run_gap", "table"):
+        name, told = node.func.id, {keyword.arg: keyword.value for keyword in node.keywords}
+        if name == "parsed_or_gap" and "failed" in told:
+            # Its gap is that of a key, with the reason and what else is named.
+            name, keys = "run_gap", told["failed"]
+            told = {"reason": keys, **{k: v for k, v in told.items() if k not in OF_THE_CALL}}
+        elif name in ("say", "has", "run_gap", "table"):
+            keys = node.args[0]
+        else:
             continue
-        named = {keyword.arg for keyword in node.keywords}
-        values = None if None in named else frozenset(str(one) for one in named)
-        for key in keys_in(node.args[0]):
+        values = None if None in told else frozenset(map(str, told))
+        for key in keys_in(keys):
             yield Call(f"{file}:{node.lineno}", name, full_key(name, key), values)
 
 

@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 
 from agent.assistants.common.conversation import conversation
 from agent.assistants.common.forms import SearchQueryList
-from agent.assistants.common.gaps import ask_or_gap
+from agent.assistants.common.gaps import parsed_or_gap
 from agent.assistants.common.own_documents import documents_asked_for, readable_collections
 from agent.assistants.common.preferences import person_of, with_preferences
 from agent.assistants.common.previous import (
@@ -33,7 +33,6 @@ from agent.core.budget import Meter, Usage
 from agent.core.errors import AgentError
 from agent.core.progress import event
 from agent.evidence.types import Gap
-from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.client import ModelClient
 from agent.nodes.reviewed_queries import taken
 from agent.prompts import task_prompt
@@ -144,19 +143,15 @@ async def _read(
 ) -> tuple[Asked, list[Gap]]:
     """Return what a model read of the question; by rules where it gave no reply."""
     is_first = not (previous["places"] or previous.get("outing"))
-    asking = models.ask(
-        configuration.query_generator_model,
-        messages,
-        meter=meter,
-        schema=FirstQueryList if is_first else SearchQueryList,
-        thinking=DEFAULT_THINKING["query"],
+    schema = FirstQueryList if is_first else SearchQueryList
+    model = configuration.query_generator_model
+    read, gaps = await parsed_or_gap(
+        models, model, messages, schema, meter=meter, turn=turn, part=NODE
     )
-    reply, gaps = await ask_or_gap(asking, turn, NODE)
-    if reply is None:
+    if read is None:
         return asked_by_rules(turn, previous, configuration), gaps
-    assert reply.parsed is not None
     material = _material(messages)
-    return asked(reply.parsed, material, turn, previous, configuration, person=person), []
+    return asked(read, material, turn, previous, configuration, person=person), []
 
 
 def _material(messages: Sequence[BaseMessage]) -> str:

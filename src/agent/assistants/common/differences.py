@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, Field
 
 from agent.assistants.common.draft import Draft
-from agent.assistants.common.gaps import ask_or_gap, run_gap
+from agent.assistants.common.gaps import parsed_or_gap
 from agent.assistants.common.services import Services
 from agent.assistants.common.whole_documents import WholeDocuments, document_elements
 from agent.core.budget import Meter
@@ -23,7 +23,6 @@ from agent.evidence.queries import clean_text
 from agent.evidence.quotes import as_it_says
 from agent.evidence.records import with_weekday
 from agent.evidence.types import Gap
-from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import task_prompt
 from agent.state import Turn
 from agent.texts import say
@@ -89,19 +88,14 @@ async def differences_among(
     prompt = task_prompt(
         "own_differences", documents=documents, today=today, question=turn["question"]
     )
-    asking = services.models.ask(
-        model, prompt, meter=meter, schema=Differences, thinking=DEFAULT_THINKING["query"]
-    )
-    reply, gaps = await ask_or_gap(
-        asking,
-        turn,
-        node,
-        lambda reason: run_gap("documents.differences_failed", turn["language"], reason=reason),
-    )
-    if reply is None or reply.parsed is None:
+    found, gaps = await parsed_or_gap(
+        services.models, model, prompt, Differences,
+        meter=meter, turn=turn, part=node, failed="documents.differences_failed",
+    )  # fmt: skip
+    if found is None:
         return [], gaps
     texts = whole.texts
-    rows: list[Difference | FileLimit] = [*reply.parsed.differences, *reply.parsed.limits]
+    rows: list[Difference | FileLimit] = [*found.differences, *found.limits]
     return list(dict.fromkeys(filter(None, (_line(row, texts) for row in rows)))), gaps
 
 

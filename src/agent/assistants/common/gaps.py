@@ -4,6 +4,9 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
+from langchain_core.messages import BaseMessage
+from pydantic import BaseModel
+
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, BudgetExceeded, ConfigurationError, KeyRefused
 from agent.core.strings import cut_at_break
@@ -13,13 +16,15 @@ from agent.evidence.language import sentence_spans, words
 from agent.evidence.records import forecast_city, map_title, not_reached, reached
 from agent.evidence.types import Gap, Query, Source, Weather
 from agent.mcp.records import REMARKS
-from agent.models.catalogue import parse, successor_of
+from agent.models.catalogue import DEFAULT_THINKING, Role, parse, successor_of
+from agent.models.client import ModelClient
 from agent.search.hits import LABELS, RULED_OUT, since_text
 from agent.search.rules import published_on, today_here
 from agent.state import Gathered, Turn
 from agent.texts import Language, has_text, is_written_in, reason_of, say
 
 T = TypeVar("T")
+S = TypeVar("S", bound=BaseModel)
 log = logging.getLogger(__name__)
 
 
@@ -393,3 +398,32 @@ async def ask_or_gap(
         if gap is None:
             return None, [gap_of("", error, part, language)]
         return None, [gap(reason_of(error, language))]
+
+
+async def parsed_or_gap(
+    models: ModelClient,
+    model: str,
+    prompt: Sequence[BaseMessage],
+    schema: type[S],
+    *,
+    meter: Meter,
+    turn: Turn,
+    part: str,
+    failed: str = "",
+    thinks: Role = "query",
+    **values: str,
+) -> tuple[S | None, list[Gap]]:
+    """Return what a model replies in the form of a schema, as hard as a role `thinks`.
+
+    Where it fails, None and the gap: that of the key `failed` with its values, else `gap_of` the
+    part. See `ask_or_gap` for what it raises.
+    """
+    asking = models.ask(
+        model, prompt, meter=meter, schema=schema, thinking=DEFAULT_THINKING[thinks]
+    )
+
+    def gap(reason: str) -> Gap:
+        return run_gap(failed, turn["language"], reason=reason, **values)
+
+    reply, gaps = await ask_or_gap(asking, turn, part, gap if failed else None)
+    return (reply.parsed if reply else None), gaps

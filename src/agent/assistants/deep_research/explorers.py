@@ -8,7 +8,7 @@ from typing import cast
 from langchain_core.messages import ToolCall
 from pydantic import BaseModel, Field
 
-from agent.assistants.common.gaps import ask_or_gap, run_gap
+from agent.assistants.common.gaps import parsed_or_gap
 from agent.assistants.common.tool_results import shown_result
 from agent.assistants.common.toolbox import Toolbox, ToolOutcome
 from agent.assistants.common.workspace import Item
@@ -19,7 +19,6 @@ from agent.evidence.citations import cited_ids
 from agent.evidence.queries import clean_text
 from agent.evidence.quotes import as_it_says
 from agent.evidence.types import Gap
-from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import Raw, fence, task_prompt
 from agent.search.hits import only_known, summary_label
 from agent.state import answer_language
@@ -153,22 +152,14 @@ async def _asked(
         "found": "\n".join(explored.told),
         "results": Raw("\n".join(shown)),
     }
-    reply, gaps = await ask_or_gap(
-        box.services.models.ask(
-            box.configuration.research_model,
-            task_prompt("deep_find", answer_language(turn), **values),
-            meter=box.meter,
-            schema=Findings,
-            thinking=DEFAULT_THINKING["query"],
-        ),
-        turn,
-        box.policy.node,
-        lambda reason: run_gap(
-            "deep_research.explore_failed", language, query=explored.topic, reason=reason
-        ),
-    )
+    prompt = task_prompt("deep_find", answer_language(turn), **values)
+    findings, gaps = await parsed_or_gap(
+        box.services.models, box.configuration.research_model, prompt, Findings,
+        meter=box.meter, turn=turn, part=box.policy.node,
+        failed="deep_research.explore_failed", query=explored.topic,
+    )  # fmt: skip
     explored.gaps += gaps
-    return reply.parsed if reply else None
+    return findings
 
 
 def _line(found: Finding, items: Sequence[Item]) -> str:

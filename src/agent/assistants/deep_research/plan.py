@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, field_validator
 from agent.assistants.common.conversation import conversation
 from agent.assistants.common.document_tools import listed_documents
 from agent.assistants.common.forms import NamesLanguage
-from agent.assistants.common.gaps import ask_or_gap, run_gap
+from agent.assistants.common.gaps import parsed_or_gap
 from agent.assistants.common.own_documents import (
     AsksForDocuments,
     Readable,
@@ -58,7 +58,6 @@ from agent.evidence.queries import clean_text
 from agent.evidence.records import with_weekday
 from agent.evidence.types import Gap
 from agent.knowledge.types import Scope
-from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import Raw, element, task_prompt
 from agent.runs.person import NOBODY, Person
 from agent.runs.run_log import Wish
@@ -198,7 +197,6 @@ async def planned_topics(
         return TopicPlan(topics=[]), []
     turn = opened["turn"]
     limit = context_limit(turn, configuration)
-    language = turn["language"]
     values = {
         "today": with_weekday(turn["today"], "en"),
         "conversation": cut_to_tokens(opened["conversation"], limit // 10),
@@ -210,21 +208,12 @@ async def planned_topics(
         "question": cut_to_tokens(turn["question"], limit // 2),
     }
     prompt = with_preferences(task_prompt("deep_plan", answer_language(turn), **values), person)
-    asking = services.models.ask(
-        configuration.query_generator_model,
-        prompt,
-        meter=meter,
-        schema=TopicPlan,
-        thinking=DEFAULT_THINKING["query"],
-    )
-    reply, gaps = await ask_or_gap(
-        asking,
-        turn,
-        NODE,
-        lambda reason: run_gap("deep_research.plan_failed", language, reason=reason),
-    )
+    planned, gaps = await parsed_or_gap(
+        services.models, configuration.query_generator_model, prompt, TopicPlan,
+        meter=meter, turn=turn, part=NODE, failed="deep_research.plan_failed",
+    )  # fmt: skip
     gaps = [Gap(**{**gap, "recovered": True}) for gap in gaps]
-    return (reply.parsed if reply and reply.parsed else TopicPlan(topics=[])), gaps
+    return planned or TopicPlan(topics=[]), gaps
 
 
 def tell_topics(plan: Sequence[PlannedTopic], emit: Emit, node: str) -> None:

@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field, field_validator
 
 from agent.assistants.common.conversation import prompt_tokens
-from agent.assistants.common.gaps import ask_or_gap, run_gap
+from agent.assistants.common.gaps import parsed_or_gap, run_gap
 from agent.assistants.common.material import chosen_passages, page_elements, without_quotes_of
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.services import GetServices
@@ -30,7 +30,6 @@ from agent.evidence.claims.passages import Passage
 from agent.evidence.queries import clean_text
 from agent.evidence.records import with_weekday
 from agent.evidence.types import Gap
-from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import Raw, element, task_prompt
 from agent.state import answer_language, reader_language
 from agent.texts import is_written_in, say
@@ -76,22 +75,15 @@ async def review_notes(
         lambda: _prompt(state, configuration, read),
         otherwise=lambda: _prompt(state, configuration, ()),
     )
-    reply, gaps = await ask_or_gap(
-        services.models.ask(
-            configuration.reflection_model,
-            prompt,
-            meter=meter,
-            schema=NotesReview,
-            thinking=DEFAULT_THINKING["reflection"],
-        ),
-        state["turn"],
-        "reflection",
-    )
+    review, gaps = await parsed_or_gap(
+        services.models, configuration.reflection_model, prompt, NotesReview,
+        meter=meter, turn=state["turn"], part="reflection", thinks="reflection",
+    )  # fmt: skip
     for gap in gaps:
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
-    if reply is None or reply.parsed is None:
+    if review is None:
         return DeepUpdate(reviewed=True, wishes=wishes, gaps=gaps, usage=meter.usage)
-    review, plan, room = reply.parsed, state.get("plan", []), _room(state, configuration)
+    plan, room = state.get("plan", []), _room(state, configuration)
     longer = with_topics(plan, review.topics[:room], len(plan) + MAX_MORE)
     added = len(longer) - len(plan)
     log.info("turn=%s %s: %d more topics", state["turn"]["id"], NODE, added)

@@ -18,7 +18,7 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
-from agent.assistants.common.gaps import ask_or_gap, run_gap
+from agent.assistants.common.gaps import ask_or_gap, parsed_or_gap, run_gap
 from agent.assistants.common.search import located, map_tools
 from agent.assistants.common.toolbox import Toolbox, ToolOutcome
 from agent.assistants.common.turn import context_limit
@@ -147,7 +147,7 @@ async def _task_with_queries(state: ExecutorState, run: ExecutorRun) -> tuple[Ta
     task, earlier = state["task"], state.get("earlier") or []
     if state.get("executor_messages") or not any(result["documents"] for result in earlier):
         return task, []
-    limit, turn, language = context_limit(run.turn, run.configuration), run.turn, run.language
+    limit, turn = context_limit(run.turn, run.configuration), run.turn
     values = {
         "today": turn["today"],
         "question": cut_to_tokens(turn["question"], limit // 8),
@@ -155,26 +155,16 @@ async def _task_with_queries(state: ExecutorState, run: ExecutorRun) -> tuple[Ta
         "planned": "\n".join(task_queries(task)),
         "earlier": cut_to_tokens(earlier_lines(earlier), limit // 4),
     }
-    asking = run.services.models.ask(
-        run.configuration.query_generator_model,
-        task_prompt("task_queries", **values),
-        meter=run.meter,
-        schema=TaskQueries,
-        thinking=DEFAULT_THINKING["query"],
-    )
-    reply, gaps = await ask_or_gap(
-        asking,
-        turn,
-        task["id"],
-        lambda reason: run_gap(
-            "plan_execute.queries_failed", language, query=task["query"], reason=reason
-        ),
-    )
-    if reply is None:
+    prompt = task_prompt("task_queries", **values)
+    written, gaps = await parsed_or_gap(
+        run.services.models, run.configuration.query_generator_model, prompt, TaskQueries,
+        meter=run.meter, turn=turn, part=task["id"],
+        failed="plan_execute.queries_failed", query=task["query"],
+    )  # fmt: skip
+    if written is None:
         return task, gaps
-    assert reply.parsed is not None
-    queries = cleaned_queries(reply.parsed.queries) or task_queries(task)
-    company = clean_text(reply.parsed.company, MAX_COMPANY) or task.get("company", "")
+    queries = cleaned_queries(written.queries) or task_queries(task)
+    company = clean_text(written.company, MAX_COMPANY) or task.get("company", "")
     return cast(Task, {**task, "queries": queries, "company": company}), gaps
 
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, field_validator
 
 from agent.assistants.common.conversation import conversation
 from agent.assistants.common.forms import NamesLanguage
-from agent.assistants.common.gaps import ask_or_gap, run_gap
+from agent.assistants.common.gaps import ask_or_gap, parsed_or_gap, run_gap
 from agent.assistants.common.own_documents import (
     SHOWN_COLLECTIONS,
     AsksForDocuments,
@@ -454,21 +454,12 @@ async def further_tasks(
         "wishes": wish_lines(wishes, language),
     }
     prompt = task_prompt("wish_tasks", **values)
-    asking = services.models.ask(
-        configuration.query_generator_model,
-        prompt,
-        meter=meter,
-        schema=Plan,
-        thinking=DEFAULT_THINKING["query"],
-    )
-    reply, gaps = await ask_or_gap(
-        asking,
-        turn,
-        NODE,
-        lambda reason: run_gap("plan_execute.plan_failed", language, reason=reason),
-    )
+    planned, gaps = await parsed_or_gap(
+        services.models, configuration.query_generator_model, prompt, Plan,
+        meter=meter, turn=turn, part=NODE, failed="plan_execute.plan_failed",
+    )  # fmt: skip
     words = Plan(tasks=[PlannedTask(query=wish["text"]) for wish in wishes])
-    more = checked(reply.parsed if reply and reply.parsed else words, "flat", limit).tasks[:limit]
+    more = checked(planned or words, "flat", limit).tasks[:limit]
     earlier = [task["query"] for task in tasks]
     fresh = [t for t in more if not any(same_search(t["query"], text) for text in earlier)]
     return [_rename(t, f"T{len(tasks) + n}", []) for n, t in enumerate(fresh, 1)], gaps

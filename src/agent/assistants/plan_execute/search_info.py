@@ -11,13 +11,14 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
 from agent.assistants.common.differences import differences_among
-from agent.assistants.common.gaps import ask_or_gap, run_gap
+from agent.assistants.common.gaps import parsed_or_gap, run_gap
 from agent.assistants.common.own_documents import (
     documents_gap,
     is_near,
     is_own,
     own_scope,
     papers_of,
+    passage_key,
     passage_source,
     passage_text,
     shown_path,
@@ -58,7 +59,6 @@ from agent.evidence.types import Gap, Query, Source
 from agent.knowledge.rerank import BUILT_IN
 from agent.knowledge.terms import bears_on
 from agent.knowledge.types import KnowledgeHit, Scope
-from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import task_prompt
 from agent.search.documents import Document
 from agent.search.hits import beginning, only_known
@@ -88,7 +88,7 @@ def best_of_each_target(
     for row in zip_longest(*(each.hits for each in results)):
         for each, hit in zip(results, row, strict=True):
             if hit is not None and len(owner) < limit:
-                owner.setdefault(_key(hit[0]), each.number)
+                owner.setdefault(passage_key(hit[0]), each.number)
     return [
         (_passage(f"d{each.number}-{n}", each.target, hit, score), hit)
         for each in results
@@ -109,7 +109,7 @@ def page_title(passage: KnowledgePassage, language: Language) -> str:
 
 
 def _own(each: Found, owner: dict[tuple[str, int], int]) -> list[tuple[KnowledgeHit, float]]:
-    return [(hit, score) for hit, score in each.hits if owner.get(_key(hit)) == each.number]
+    return [(hit, score) for hit, score in each.hits if owner.get(passage_key(hit)) == each.number]
 
 
 def _passage(name: str, target: str, hit: KnowledgeHit, score: float) -> KnowledgePassage:
@@ -136,10 +136,6 @@ def _source(passage: KnowledgePassage, hit: KnowledgeHit, language: Language) ->
     source["provider"] = source_name(provider, language)
     source["quotes"] = [quote] if quote else []
     return source
-
-
-def _key(hit: KnowledgeHit) -> tuple[str, int]:
-    return hit.document["id"], hit.chunk["number"]
 
 
 log = logging.getLogger(__name__)
@@ -281,7 +277,7 @@ class _Searching:
 
     async def _neighbours(self, results: Sequence[Found]) -> Found:
         """Return what else the own documents say that targets found."""
-        hits_by_key = {_key(hit): hit for each in results for hit, _ in each.hits}
+        hits_by_key = {passage_key(hit): hit for each in results for hit, _ in each.hits}
         ids = dict.fromkeys(hit.document["id"] for hit in hits_by_key.values())
         own = [id for id in ids if id not in self.papers]
         lists = list[list[KnowledgeHit]]()
@@ -290,7 +286,7 @@ class _Searching:
             queries = (self.turn["question"], *self.queries)
             lists += await asyncio.gather(*(self._known(each, scope, limit) for each in queries))
         in_turn = (hit for row in zip_longest(*lists) for hit in row if hit is not None)
-        others = {_key(hit): hit for hit in in_turn if _key(hit) not in hits_by_key}
+        others = {passage_key(hit): hit for hit in in_turn if passage_key(hit) not in hits_by_key}
         question = clean_text(self.turn["question"], _MAX_QUESTION)
         return Found(len(results), question, [(hit, 0.0) for hit in others.values()])
 
@@ -373,25 +369,13 @@ class _Searching:
         """Return questions a model makes of headings; none, and a gap, where it cannot."""
         if not headings:
             return []
-        asking = self.services.models.ask(
-            self.configuration.query_generator_model,
-            self._prompt(headings),
-            meter=self.meter,
-            schema=Rewritten,
-            thinking=DEFAULT_THINKING["query"],
-        )
-        language = self.turn["language"]
-        reply, gaps = await ask_or_gap(
-            asking,
-            self.turn,
-            NODE,
-            lambda reason: run_gap("plan_execute.headings_failed", language, reason=reason),
-        )
-        if reply is None:
-            self.gaps += gaps
-            return []
-        assert reply.parsed is not None
-        return reply.parsed.questions[:MAX_REWRITTEN]
+        model, prompt = self.configuration.query_generator_model, self._prompt(headings)
+        rewritten, gaps = await parsed_or_gap(
+            self.services.models, model, prompt, Rewritten,
+            meter=self.meter, turn=self.turn, part=NODE, failed="plan_execute.headings_failed",
+        )  # fmt: skip
+        self.gaps += gaps
+        return rewritten.questions[:MAX_REWRITTEN] if rewritten else []
 
     def _prompt(self, headings: Sequence[str]) -> list[BaseMessage]:
         limit = context_limit(self.turn, self.configuration)
@@ -426,7 +410,7 @@ class _Searching:
         lists = await asyncio.gather(
             *(self._known(each, scope, _PER_TARGET) for each in variants for scope in scopes)
         )
-        hits_by_key = {_key(hit): hit for hits in lists for hit in hits}
+        hits_by_key = {passage_key(hit): hit for hits in lists for hit in hits}
         return Found(number, target, await self._ranked(variants, list(hits_by_key.values())))
 
     async def _ranked(

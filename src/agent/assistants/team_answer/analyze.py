@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from agent.assistants.common.conversation import conversation
 from agent.assistants.common.differences import differences_among
 from agent.assistants.common.forms import NamesLanguage
-from agent.assistants.common.gaps import ask_or_gap
+from agent.assistants.common.gaps import parsed_or_gap
 from agent.assistants.common.own_documents import (
     SEARCH_DOCUMENTS,
     AsksForDocuments,
@@ -24,7 +24,7 @@ from agent.assistants.common.preferences import (
 )
 from agent.assistants.common.remembered import begun_previous
 from agent.assistants.common.review_plan import waiting
-from agent.assistants.common.services import GetServices, Services
+from agent.assistants.common.services import GetServices
 from agent.assistants.common.toolbox import CODE, MAX_PROGRAM
 from agent.assistants.common.turn import (
     context_limit,
@@ -47,14 +47,12 @@ from agent.assistants.team_answer.state import (
 )
 from agent.assistants.team_answer.tools import engines_of
 from agent.configuration import Configuration
-from agent.core.budget import Meter, Usage
+from agent.core.budget import Usage
 from agent.core.errors import InputError
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
 from agent.evidence.intent import detect_location_query
 from agent.evidence.queries import clean_text
-from agent.evidence.types import Gap
-from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import task_prompt
 from agent.state import Turn, replaced
 
@@ -152,7 +150,10 @@ async def analyze(
     person = await person_of(readable.owner, services, configuration)
     prompt = _prompt(turn, discussion, requirement, tools, context_limit(turn, configuration))
     prompt = with_preferences(prompt, person)
-    analyzed, gaps = await _read(prompt, turn, services, meter=meter, configuration=configuration)
+    analyzed, gaps = await parsed_or_gap(
+        services.models, configuration.query_generator_model, prompt, Analyzed,
+        meter=meter, turn=turn, part=NODE,
+    )  # fmt: skip
     analysis = analysis_by_rules(turn["question"], requirement)
     asks = analyzed.asks(turn["question"], discussion) if analyzed else ""
     if analyzed:
@@ -188,25 +189,6 @@ def _prompt(
         "question": cut_to_tokens(turn["question"], limit // 2),
     }
     return task_prompt("team_analyze", **values)
-
-
-async def _read(
-    prompt: list[BaseMessage],
-    turn: Turn,
-    services: Services,
-    *,
-    meter: Meter,
-    configuration: Configuration,
-) -> tuple[Analyzed | None, list[Gap]]:
-    asking = services.models.ask(
-        configuration.query_generator_model,
-        prompt,
-        meter=meter,
-        schema=Analyzed,
-        thinking=DEFAULT_THINKING["query"],
-    )
-    reply, gaps = await ask_or_gap(asking, turn, NODE)
-    return (reply.parsed, []) if reply else (None, gaps)
 
 
 DECOMPOSE = "decompose"

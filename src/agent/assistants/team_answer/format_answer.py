@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 from agent.assistants.common.claims import Checked
 from agent.assistants.common.document_tools import LIST_DOCUMENTS
 from agent.assistants.common.draft import Draft
-from agent.assistants.common.gaps import ask_or_gap
+from agent.assistants.common.gaps import parsed_or_gap
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.tool_results import rounded
 from agent.assistants.common.turn import context_limit, room_of
@@ -61,7 +61,6 @@ from agent.evidence.queries import clean_text
 from agent.evidence.records import owners
 from agent.evidence.types import Gap, Source
 from agent.mcp.servers import map_of_tool
-from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import task_prompt
 from agent.state import reader_language
 from agent.texts import Language, say
@@ -422,18 +421,14 @@ async def _in_form(raw: str, state: TeamState, draft: Draft) -> tuple[str, list[
     requirement = state["analysis"]["format_requirement"]
     if not raw or state.get("outcome") == "premise_false" or not unmet(raw, requirement):
         return raw, []
-    asking = draft.services.models.ask(
-        draft.configuration.query_generator_model,
-        _prompt(raw, state, context_limit(draft.turn, draft.configuration)),
-        meter=draft.meter,
-        schema=Extracted,
-        thinking=DEFAULT_THINKING["query"],
-    )
-    reply, gaps = await ask_or_gap(asking, draft.turn, NODE)
-    if reply is None:
+    prompt = _prompt(raw, state, context_limit(draft.turn, draft.configuration))
+    extracted, gaps = await parsed_or_gap(
+        draft.services.models, draft.configuration.query_generator_model, prompt, Extracted,
+        meter=draft.meter, turn=draft.turn, part=NODE,
+    )  # fmt: skip
+    if extracted is None:
         return raw, gaps
-    assert reply.parsed is not None
-    answer = clean_text(reply.parsed.answer, _MAX_ANSWER)
+    answer = clean_text(extracted.answer, _MAX_ANSWER)
     return (answer if is_extract(answer, raw) else raw), []
 
 

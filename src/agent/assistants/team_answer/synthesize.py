@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.conversation import prompt_tokens
-from agent.assistants.common.gaps import ask_or_gap, run_gap
+from agent.assistants.common.gaps import parsed_or_gap, run_gap
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
 from agent.assistants.common.turn import answer_model, context_limit, meter_of, room_of
@@ -50,7 +50,6 @@ from agent.core.budget import Meter
 from agent.core.processor import read_in_turns
 from agent.core.progress import event
 from agent.evidence.types import Gap
-from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import task_prompt
 from agent.state import answer_language
 from agent.texts import say
@@ -214,11 +213,10 @@ class _Synthesis:
         return synthesized if synthesized.answer and second.unsupported else second
 
     async def _ask(self, model: str, prompt: list[BaseMessage]) -> tuple[Settled | None, list[Gap]]:
-        asking = self.services.models.ask(
-            model, prompt, meter=self.meter, schema=Settled, thinking=DEFAULT_THINKING["reflection"]
-        )
-        reply, gaps = await ask_or_gap(asking, self.state["turn"], NODE)
-        return (reply.parsed if reply else None), gaps
+        return await parsed_or_gap(
+            self.services.models, model, prompt, Settled,
+            meter=self.meter, turn=self.state["turn"], part=NODE, thinks="reflection",
+        )  # fmt: skip
 
 
 def _trace(synthesized: SynthesizedAnswer) -> str:
