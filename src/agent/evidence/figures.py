@@ -88,8 +88,8 @@ _FIGURE = re.compile(
     |(?P<feet>\d{{1,2}})\ ?(?:ft|feet|foot|['′])\ ?(?P<inches>\d{{1,2}})\ ?(?:in(?:ches|ch)?\b|["″])
     |(?P<below>\d{{1,5}})分之(?P<over>\d+(?:\.\d+)?)
     |(?:(?P<prefix>{any_of(list(PREFIXES))})\ ?(?P<minus>[-−])?)?(?P<amount>{_AMOUNT})
-        (?:\ ?[余多来]?(?P<scale>{any_of(list(SCALES))}|(?(prefix)m(?![A-Za-z])|(?!))))?
-        (?:(?P<pence>p(?!\w|\.\w))|[\ -]?(?:余|多)?个?(?:st|nd|rd|th)?[\ -]?
+        (?:\ ?[余多来]?(?!百分)(?P<scale>{any_of(list(SCALES))}|(?(prefix)m(?![A-Za-z])|(?!))))?
+        (?:(?P<pence>p(?!\w|\.\w))|[\ -]?(?:余|多)?[个個]?(?:st|nd|rd|th)?[\ -]?
             (?:(?!{_CODE}\d|[$¥€£]\ ?\d)(?P<unit>{any_of(list(UNITS))})(?P<half>半)?
             |(?P<times>{_TIMES})))?
         (?:\ (?P<after>{_LATIN_SCALES}))?

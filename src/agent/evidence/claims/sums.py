@@ -19,6 +19,7 @@ from agent.evidence.shown_sums import is_one_of, last_place, shown_sums, tells
 MOST_FIGURES = 40
 """Of one statement."""
 _HOUR, _HOURS, _LENGTH = 60, 24, "second"
+_SHARES = ("percent", "percentage point")
 
 
 def stands(figure: Figure, known: Iterable[Figure], evidence: Evidence) -> bool:
@@ -31,7 +32,7 @@ def says(other: Figure, figure: Figure) -> bool:
 
     A word may tell the sign of a share or of money, and that a number is an hour.
     """
-    if figure.kind == other.kind and (figure.kind == "percent" or figure.is_money):
+    if figure.kind == other.kind and (figure.kind in _SHARES or figure.is_money):
         return same(figure, other) or abs(figure.amount) == abs(other.amount)
     is_hour = not figure.kind and figure.clock is None and figure.value <= _HOURS
     return same(figure, other) or (is_hour and figure.value % _HOURS * _HOUR in other.clocks)
