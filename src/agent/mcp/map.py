@@ -22,7 +22,7 @@ from agent.evidence.vocabulary import limiting_cities, subject_in_english
 from agent.evidence.zones import country_at, zone_at
 from agent.mcp.map_server import DailySearches, MapServer, Pauses, Ways, window_pace
 from agent.mcp.new_records import NamedStop
-from agent.mcp.prefetch import means_here
+from agent.mcp.prefetch import calls_for_walks, means_here
 from agent.mcp.records import (
     NOT_FOUND,
     NOT_SET_UP,
@@ -203,7 +203,7 @@ class MapClient:
         call = self._calling(meter, on_call, options.language, query)
         missing = options.details + options.more - len(result.places)
         prefetch = self.server.prefetch(task, query, records, call)
-        await prefetch.more(min(missing, call.left()))
+        await prefetch.more(min(missing, call.left() - calls_for_walks(task, result, options)))
         prefetch.tell()
 
     async def tools(

@@ -22,6 +22,7 @@ from agent.mcp.records import (
     NOT_FOUND,
     POINTLESS_TO_GO_ON,
     BranchCalls,
+    MapOptions,
     MapRecords,
     MapResult,
     MapSearch,
@@ -62,6 +63,8 @@ _SAME_TOWN_M = 50_000
 """Within which a place is in the town where the person is."""
 _WALKABLE_M = 1500
 """Up to which a way is one on foot unless something else is asked for."""
+FAR_ON_FOOT_M = 3000
+"""In a straight line; nobody asks for the way on foot to what is further."""
 
 
 def means_here(place: str | None) -> bool:
@@ -81,6 +84,19 @@ def is_middle(place: str, city: str | None) -> bool:
 def one_line_of(text: str | None) -> str | None:
     """Return a text of a task without superfluous blanks; None where nothing is left."""
     return " ".join(text.split()) or None if text else None
+
+
+def walks_between(task: MapTask, start: NamedStop, end: NamedStop) -> bool:
+    """Return whether one walks between the two that something is looked for between."""
+    usual = "walking" if metres_apart(start[1], end[1]) <= FAR_ON_FOOT_M else "driving"
+    return (task.get("mode") or usual) == "walking"
+
+
+def calls_for_walks(task: MapTask, result: MapResult, options: MapOptions) -> int:
+    """Return how many calls are kept for ways on foot, which are measured last of all."""
+    if result.between:
+        return 2 if walks_between(task, *result.between) else 0
+    return int(options.walks_within_m is not None and result.centre is not None)
 
 
 def drop_budget_gaps(result: MapResult) -> None:
@@ -197,8 +213,13 @@ class Prefetch:
         """Return what searches find within the radius asked for; where that is little, further."""
         result, (least, most) = self._result, bounds
         result.radius_m = min(max(self._task.get("radius_m") or DEFAULT_RADIUS_M, least), most)
+        calls = self._call.left()
         found, radius = await search(), result.radius_m
         if sum(map(len, found)) >= FEW or radius >= most:
+            return found
+        # What is found further off is of no use if no call is left to look at it.
+        left = self._call.left() - (calls - self._call.left())
+        if any(found) and left <= calls_for_walks(self._task, result, self._options):
             return found
         result.radius_m = min(int(radius * WIDER), most)
         wider = await search()
@@ -206,6 +227,13 @@ class Prefetch:
             return found
         result.widened_from = radius
         return wider
+
+    def _spots(self) -> list[NamedStop]:
+        """Return what is searched around: a centre, or the two that something lies between."""
+        result = self._result
+        if result.between:
+            return [*result.between]
+        return [(result.centre_name, result.centre)] if result.centre_name and result.centre else []
 
     def _refused(self, reason: str, code: str) -> ProviderRefused:
         return ProviderRefused(self._records.provider, reason, code=code)

@@ -103,6 +103,8 @@ class MapOptions:
     constraints: Constraints = field(default_factory=Constraints)
     """Demands of a place; further hits are looked up until two break none of them."""
     on_found: OnFound = lambda spots: None
+    walks_within_m: int | None = None
+    """Up to where, in a straight line, ways on foot are measured; None: none is."""
     question: str = ""
     """What was asked, which may name a city that the task leaves out."""
     known: Sequence[Place] = ()
@@ -496,9 +498,8 @@ class MapRecords:
 
     def _distance(self, place: Place) -> int | None:
         centre, location = self.result.centre, place["location"]
-        if centre is None or centre["crs"] != location["crs"]:
-            return None
-        if has_name(place, self.result.centre_name or ""):
+        name = self.result.centre_name or ""
+        if centre is None or centre["crs"] != location["crs"] or has_name(place, name):
             return None
         return round(metres_apart(centre, location))
 

@@ -23,7 +23,7 @@ from agent.core.faults import await_or_else, contained
 from agent.core.progress import Emit, event
 from agent.evidence.citations import MARKER
 from agent.evidence.constraints import with_own
-from agent.evidence.geo import distance_text, metres_apart
+from agent.evidence.geo import distance_text
 from agent.evidence.intent import says_walks
 from agent.evidence.maps import WAYS
 from agent.evidence.nearness import walk_limit_m
@@ -43,6 +43,7 @@ from agent.evidence.said import (
 from agent.evidence.types import FoundPlaces, Gap, MapTask, Place
 from agent.evidence.vocabulary import is_chosen_by_name
 from agent.mcp.new_records import NamedStop
+from agent.mcp.prefetch import FAR_ON_FOOT_M, calls_for_walks, walks_between
 from agent.mcp.records import (
     CALLS_FOR_TOOLS,
     FITTING,
@@ -62,8 +63,6 @@ from agent.texts import is_chinese, say
 log = logging.getLogger(__name__)
 NODE = "amap_research"
 _SHOWN_HITS = 12
-FAR_ON_FOOT_M = 3000
-"""In a straight line; nobody asks for the way on foot to what is further."""
 _INSTEAD_OF_A_MODEL = 2
 """Further places that code looks up where no model was asked which."""
 _TO_SORT = 4
@@ -166,6 +165,12 @@ def _branch(
     configuration, turn = runtime.context or Configuration(), state["turn"]
     emit, prefix = runtime.stream_writer, f"a{state['id']}"
     demands = with_own(turn.get("constraints", {}), state["task"].get("demands"))
+    # A day's ways are measured from stop to stop, once these are known.
+    on_foot = "outing" not in turn and (
+        state["task"].get("mode") == "walking" or says_walks(turn["question"])
+    )
+    far = FAR_ON_FOOT_M if on_foot or demands.get("sort_by") == "walk" else None
+    walks = walk_limit_m(demands)
     options = MapOptions(
         prefix=prefix,
         language=reader_language(turn),
@@ -175,6 +180,7 @@ def _branch(
         more=configuration.map_more_details + (_TO_SORT if "sort_by" in demands else 0),
         constraints=demands,
         on_found=lambda spots: emit(event("map_found", NODE, id=prefix, spots=spots)),
+        walks_within_m=far if walks is None else walks,
         question=turn["question"],
         known=state.get("known", []),
     )
@@ -188,9 +194,6 @@ def _branch(
             turn, configuration, services, spent=state["spent"], map_calls=state.get("map_calls")
         ),
         emit=emit,
-        # A day's ways are measured from stop to stop, once these are known.
-        on_foot="outing" not in turn
-        and (state["task"].get("mode") == "walking" or says_walks(turn["question"])),
     )
 
 
@@ -205,7 +208,6 @@ class _Branch:
     services: Services
     meter: Meter
     emit: Emit
-    on_foot: bool = False
 
     @property
     def id(self) -> str:
@@ -276,10 +278,7 @@ class _Branch:
         if map_result.between:
             await self._measure_detours(map_result, *map_result.between)
             return
-        demands, centre = self.options.constraints, map_result.centre
-        limit = walk_limit_m(demands)
-        if limit is None and (self.on_foot or demands.get("sort_by") == "walk"):
-            limit = FAR_ON_FOOT_M
+        limit, centre = self.options.walks_within_m, map_result.centre
         if limit is None or centre is None or is_area(map_result.centre_name or ""):
             return
         near = [
@@ -303,9 +302,8 @@ class _Branch:
         self, map_result: MapResult, start: NamedStop, end: NamedStop
     ) -> None:
         """Measure what a way on foot gets longer by each place; the least out of the way leads."""
-        usual = "walking" if metres_apart(start[1], end[1]) <= FAR_ON_FOOT_M else "driving"
         places = map_result.places
-        if places and (self.task.get("mode") or usual) == "walking":
+        if places and walks_between(self.task, start, end):
             points = [place["location"] for place in places]
             walks = partial(self.services.maps.walks_from, meter=self.meter, on_call=self.on_call)
             first, last = await asyncio.gather(
@@ -356,7 +354,7 @@ class _Branch:
         )
         messages = self._opening(map_result)
         for _ in range(self.configuration.map_rounds):
-            if self.meter.left("map_calls") < CALLS_FOR_TOOLS:
+            if self._left_for_tools(map_result) < CALLS_FOR_TOOLS:
                 return
             reply: ModelAnswer[BaseModel] = await self.services.models.ask(
                 self.configuration.research_model,
@@ -386,11 +384,15 @@ class _Branch:
         }
         return task_prompt("amap_research", **blocks)
 
+    def _left_for_tools(self, map_result: MapResult) -> int:
+        walks = calls_for_walks(self.task, map_result, self.options)
+        return max(0, self.meter.left("map_calls") - walks)
+
     def _context_blocks(self, map_result: MapResult) -> dict[str, str]:
         """Return what tools can start from: the centre, what was searched, further hits by id."""
         centre, name = map_result.centre, map_result.centre_name
         # Who is shown more than can be looked up asks in vain, and nobody learns of it.
-        most = min(_SHOWN_HITS, self.meter.left("map_calls"))
+        most = min(_SHOWN_HITS, self._left_for_tools(map_result))
         return {
             "centre": f"{name} {lnglat(centre)}" if centre and name else "",
             "tried": "\n".join(

@@ -22,8 +22,9 @@ from agent.evidence.intent import says_walks
 from agent.evidence.mentions import source_ids
 from agent.evidence.names import own_distance
 from agent.evidence.types import Anchor, Place, Source
+from agent.mcp.prefetch import FAR_ON_FOOT_M
 from agent.mcp.records import has_name
-from agent.nodes.amap_research import FAR_ON_FOOT_M, KEYWORD_INTENTS, look_up_named
+from agent.nodes.amap_research import KEYWORD_INTENTS, look_up_named
 from agent.state import (
     AmapSearchState,
     OverallState,

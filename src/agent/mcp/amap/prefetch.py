@@ -393,11 +393,12 @@ class AmapPrefetch(Prefetch):
             raise failed[0]
         for error in failed[:1]:
             self._gap(error)
-        hits = [None if isinstance(r, AgentError) else objects(r.get("pois")) for r in replies]
+        read = [None if isinstance(r, AgentError) else objects(r.get("pois")) for r in replies]
+        hits = [rows and [row for row in rows if not self._is_centre(row)] for rows in read]
         radius = self._result.radius_m if tool == "maps_around_search" else None
-        for word, answered in zip(words, hits, strict=True):
-            if answered is not None:
-                is_cut = len(answered) >= _A_PAGE
+        for word, rows, answered in zip(words, read, hits, strict=True):
+            if rows is not None and answered is not None:
+                is_cut = len(rows) >= _A_PAGE
                 self._note_search(word, where, len(answered), radius, is_cut=is_cut)
         return [answered or [] for answered in hits]
 
@@ -426,7 +427,7 @@ class AmapPrefetch(Prefetch):
         self._result.hits.extend(
             hit_of(hit, keywords)
             for hit, keywords in ranked
-            if not (self._is_centre(hit) or is_ruled_out(str(hit.get("name")), constraints))
+            if not is_ruled_out(str(hit.get("name")), constraints)
         )
         await self._look_up_hits(limit)
         await self._look_up_unmet(words)
@@ -438,8 +439,9 @@ class AmapPrefetch(Prefetch):
     async def _look_up_named(self, ranked: Sequence[RankedHit]) -> None:
         """Look up hits that pages name, but those whose record is known."""
         known = self._options.entered
-        new = [hit_of(*each) for each in ranked if f"{PROVIDER}:{each[0]['id']}" not in known]
-        self._result.hits = [hit for hit in new if not self._is_centre({**hit})]
+        self._result.hits = [
+            hit_of(*each) for each in ranked if f"{PROVIDER}:{each[0]['id']}" not in known
+        ]
         await self._look_up_hits(min(_NAMED, self._call.left()), silently=True)
 
     async def _look_up_unmet(self, words: Sequence[str]) -> None:
@@ -506,19 +508,22 @@ class AmapPrefetch(Prefetch):
         What a bracket adds to a name makes another thing of it, unless the centre has it, too:
         人民公园(地铁站) is not 人民公园, nor 蓝蛙(三里屯太古里店) 三里屯.
         """
-        centre, name = self._result.centre, self._result.centre_name
-        if self._task["intent"] != "nearby" or centre is None or not name:
+        if self._task["intent"] != "nearby":
             return False
-        full, location = str(hit.get("name") or ""), location_of(hit.get("location"))
-        own, named = letters_of(full), letters_of(name)
-        metres = metres_apart(centre, location) if location else 0
-        if own == named:
-            return metres < ITSELF_M
-        is_called_so = full == without_branch(full) and (named in own or own in named)
-        return is_called_so and location is not None and metres < _AT_ITS_PLACE_M
+        return any(_is_spot(hit, name, at) for name, at in self._spots())
 
     def _listed(self, keyword: str) -> str:
         return chinese_keyword(keyword)
+
+
+def _is_spot(hit: dict[str, Any], name: str, at: Location) -> bool:
+    full, location = str(hit.get("name") or ""), location_of(hit.get("location"))
+    own, named = letters_of(full), letters_of(name)
+    metres = metres_apart(at, location) if location else 0
+    if own == named:
+        return metres < ITSELF_M
+    is_called_so = full == without_branch(full) and (named in own or own in named)
+    return is_called_so and location is not None and metres < _AT_ITS_PLACE_M
 
 
 async def _all_of(

@@ -93,7 +93,8 @@ class OsmPrefetch(Prefetch):
         where = {"location": spot.text, "radius_m": result.radius_m}
         reply = await self._call("osm_nearby", {**self._wanted(), **where})
         found = objects(reply.get("places"))
-        rows = [row for row in found if not _is_spot(row, spot)]
+        around = [spot, *(OsmSpot(*end, {}) for end in result.between or ())]
+        rows = [row for row in found if not any(_is_spot(row, each) for each in around)]
         self._note_kinds(reply, len(found) - len(rows), spot.name, result.radius_m)
         return [rows]
 
