@@ -5,7 +5,7 @@ of the cell before it, and still does when a revision has put another place ther
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise, takewhile
 from typing import cast
@@ -218,11 +218,11 @@ def _marked(cell: TableCell, told: Iterable[str]) -> _Cell:
 
 
 def _with_places(row: Sequence[_Cell], places: Sequence[Place]) -> list[_Cell]:
-    texts = [cell.text for cell in row]
+    of_row = mentioned(places, " | ".join(cell.text for cell in row))
     return [
         replace(
             cell,
-            named=[_named(part, texts, places) for part in cell.parts],
+            named=[_named(part, of_row, places) for part in cell.parts],
             cited=_cited(cell.text, places),
         )
         for cell in row
@@ -329,9 +329,10 @@ def _ends(here: Sequence[Place], above: Sequence[Sequence[Place]], *, skips: boo
 
 def stops_in_row(row: CellRow, places: Sequence[Place]) -> list[Place]:
     """Return the places that a row cites in its order, else those that its cells name."""
-    cells = [cell.text for cell in row]
-    cited = _cited(" | ".join(cells), places)
-    return cited or [place for cell in cells for place in _named(cell, cells, places)]
+    text = " | ".join(cell.text for cell in row)
+    of_row = mentioned(places, text)
+    named = (place for cell in row for place in _named(cell.text, of_row, places))
+    return _cited(text, places) or [*named]
 
 
 def _cited(text: str, places: Sequence[Place]) -> list[Place]:
@@ -339,14 +340,13 @@ def _cited(text: str, places: Sequence[Place]) -> list[Place]:
     return [by_url[url] for _, url in CITATION.findall(text) if url in by_url]
 
 
-def _named(cell: str, cells: Sequence[str], places: Sequence[Place]) -> list[Place]:
+def _named(cell: str, of_row: Collection[str], places: Sequence[Place]) -> list[Place]:
     """Return the places that a cell names in its order; else the one whose name has all its words.
 
-    Beside a name in capitals, in another of the row's `cells`, "story room" names no Story.
+    Beside a name in capitals, in another cell `of_row`, "story room" names no Story.
     """
     by_id, named = {place["id"]: place for place in places}, mentioned(places, cell)
     if named:
-        of_row = mentioned(places, " | ".join(cells))
         kept = [name for name in named if name in of_row]
         return [by_id[name] for name in sorted(kept, key=lambda name: named[name])]
     place = _with_all_words(cell, places)
