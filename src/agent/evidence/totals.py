@@ -327,7 +327,9 @@ class _Place:
         written, beside = list[_Meaning](), list[_Meaning]()
         for words, is_written in operands:
             sums = _amounts([words])
-            if sums and len(_kinds(sums) | kinds) < _TWO:
+            # A rating of 4.5/5 adds up nothing.
+            is_priced = _kinds(sums) or not (self.own or kinds) or _is_near(self.own, sums)
+            if sums and is_priced and len(_kinds(sums) | kinds) < _TWO:
                 (written if is_written else beside).append(("row", words, sums))
         column = (whole, part) if self.is_last else (part, whole)
         ways = [*written, *beside, *column]
@@ -374,7 +376,7 @@ def _operands(row: CellRow, column: int) -> Iterator[_Operand]:
     counts = [amount.low for _, amount in amounts if amount.kind[0] in _COUNTS]
     if len(priced) == 1 and len(counts) == 1:
         yield f"{counts[0]:f} × {priced[0]}", False
-    if len(priced) > 1:
+    if len(priced) > 1 and column == len(row) - 1:
         yield " + ".join(priced), False
 
 
