@@ -99,6 +99,8 @@ class PlannedDay(BaseModel):
     changes: list[PlannedChange] = []
 
 
+Words = Annotated[str, BeforeValidator(lambda v: v if isinstance(v, str) else "")]
+"""A text that a model may leave out, or give as something else: then it is empty."""
 Names = Annotated[
     str, BeforeValidator(lambda v: " ".join(map(str, v)) if isinstance(v, list) else str(v or ""))
 ]

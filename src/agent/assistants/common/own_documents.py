@@ -16,6 +16,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field, field_validator
 
 from agent.assistants.common.conversation import attachments_of, last_question
+from agent.assistants.common.forms import Words
 from agent.assistants.common.gaps import run_gap
 from agent.assistants.common.search import page_row, result_element
 from agent.assistants.common.services import Services
@@ -99,17 +100,12 @@ class AsksForDocuments(BaseModel):
     own_documents: Literal["", "also", "only"] = Field(
         "", description="Whether the question asks for the user's own documents, or for no others."
     )
-    only_words: str = Field("", description="With only: the user's words for it, copied.")
+    only_words: Words = Field("", description="With only: the user's words for it, copied.")
 
     @field_validator("own_documents", mode="before")
     @classmethod
     def _own_documents(cls, value: object) -> object:
         return value if value in ("also", "only") else ""
-
-    @field_validator("only_words", mode="before")
-    @classmethod
-    def _only_words(cls, value: object) -> object:
-        return value if isinstance(value, str) else ""
 
     def asks(self, question: str, conversation: str = "") -> str:
         """Return what is asked of own documents: no others only in words that the user has used."""

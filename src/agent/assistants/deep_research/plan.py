@@ -6,11 +6,11 @@ from typing import Any, cast
 
 from langchain_core.messages import AnyMessage, HumanMessage, RemoveMessage
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, Field
 
 from agent.assistants.common.conversation import conversation
 from agent.assistants.common.document_tools import listed_documents
-from agent.assistants.common.forms import NamesLanguage
+from agent.assistants.common.forms import NamesLanguage, Words
 from agent.assistants.common.gaps import parsed_or_gap
 from agent.assistants.common.own_documents import (
     AsksForDocuments,
@@ -162,13 +162,8 @@ _LEFT_TO_OTHERS = Share(4, 0.7, 0.6)
 class TopicToPlan(BaseModel):
     """One topic of a research."""
 
-    name: str = Field(description="A few words that make sense alone.")
-    what_to_find: str = Field("", description="The facts the answer needs of it.")
-
-    @field_validator("name", "what_to_find", mode="before")
-    @classmethod
-    def _text(cls, value: object) -> str:
-        return value if isinstance(value, str) else ""
+    name: Words = Field(description="A few words that make sense alone.")
+    what_to_find: Words = Field("", description="The facts the answer needs of it.")
 
 
 class TopicPlan(NamesLanguage, AsksForDocuments, UsesPreferences):

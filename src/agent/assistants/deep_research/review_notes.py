@@ -6,9 +6,10 @@ from typing import Literal
 
 from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, Field
 
 from agent.assistants.common.conversation import prompt_tokens
+from agent.assistants.common.forms import Words
 from agent.assistants.common.gaps import parsed_or_gap, run_gap
 from agent.assistants.common.material import chosen_passages, page_elements, without_quotes_of
 from agent.assistants.common.previous import previous_lines
@@ -50,13 +51,8 @@ _SHARE = Share(5, 0.6, 0.5)
 class NotesReview(BaseModel):
     """The verdict over the notes."""
 
-    missing: str = Field("", description="One sentence that the reader sees, or empty.")
+    missing: Words = Field("", description="One sentence that the reader sees, or empty.")
     topics: list[TopicToPlan] = Field(default_factory=list, description="At most two, or none.")
-
-    @field_validator("missing", mode="before")
-    @classmethod
-    def _text(cls, value: object) -> str:
-        return value if isinstance(value, str) else ""
 
 
 async def review_notes(
