@@ -218,3 +218,48 @@ def test_a_sum_is_right_after_any_cell_has_changed(trip: list[Column], data: st.
     again = changed(revised, opened(revised, totals))
     again = changed(again, filled(again, ENGLISH_NUMBERS, totals)[0])
     check([later[at]], [shown(again)[at]], lambda column: column.own)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row that costs something: its operands, its total or the sign of it, and what it is."""
+
+    operands: str
+    total: str
+    low: int
+    high: int
+
+
+def euros(low: int, high: int) -> str:
+    return f"{low}–{high} €" if low < high else f"{low} €"
+
+
+@st.composite
+def costs(draw: st.DrawFn) -> Row:
+    count, low, more = (draw(st.integers(1, most)) for most in (5, 60, 6))
+    high = low + draw(st.sampled_from([0, 0, more]))
+    right, off = (
+        euros(count * low, count * high),
+        euros(10 * low * count // 9, 10 * high * count // 9),
+    )
+    # Without operands a sign has its writer's right figure.
+    words, totals = draw(st.sampled_from([
+        (f"{count} × {euros(low, high)}", [right, f"[={right}]", f"[={off}]", "[=]"]),
+        (draw(st.sampled_from(["", "24/7", "day ticket"])), [right, f"[={right}]"]),
+    ]))  # fmt: skip
+    return Row(words, draw(st.sampled_from(totals)), count * low, count * high)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(costs(), min_size=2, max_size=7))
+def test_a_row_s_sign_is_its_own_total_and_the_last_that_of_them_all(trip: list[Row]) -> None:
+    in_all = euros(sum(row.low for row in trip), sum(row.high for row in trip))
+    lines = [f"| Thing {n} | {row.operands} | {row.total} |" for n, row in enumerate(trip)]
+    text = "\n".join(
+        ["| What | How many | € |", "|---|---|---|", *lines, f"| All | | [={in_all}] |\n"]
+    )
+    done, totals = fill(text)
+    [rows] = tables_in(done)
+    told = [cells[-1].text for cells in rows[1:]]
+    assert told == [*(euros(row.low, row.high) for row in trip), in_all]
+    assert opened(done, totals) == []

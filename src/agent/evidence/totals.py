@@ -552,7 +552,8 @@ def _put(text: str, sign: _Sign, told: str) -> str:
     around, own = _around_digits(told), _around_digits(sign.own)
     digits = told[len(around[0]) : len(told) - len(around[1])]
     number = digits.rpartition("–")[2]
-    before, behind = text[max(0, sign.start - _BESIDE) : sign.start], text[sign.end :][:_BESIDE]
+    before = text[max(0, sign.start - _BESIDE) : sign.start].rpartition("|")[2]
+    behind = text[sign.end :][:_BESIDE].partition("|")[0]
     has_own = bool("".join(own).strip())
     before, behind = own if has_own else (before, behind)
     beside = [each for each in figures(f"{before}{number}{behind}") if number in each.text]
