@@ -141,7 +141,7 @@ class Figure:
     clock: int | None = None
     """Minutes after midnight."""
     ambiguous: bool = False
-    """Nothing says in which half of the day the time is: twelve hours later may be meant."""
+    """Nothing says in which half of the day the time is: twelve hours from it may be meant."""
     value: Decimal = Decimal(0)
     second: Decimal | None = None
     """What else the number may be, where nothing tells what its separator is: 1.689 and 1,689."""
@@ -327,16 +327,8 @@ def _together(read: Iterable[Figure], text: str) -> list[Figure]:
         if left and (small := _rest_of(left, figure)) and _beside(left, figure, text):
             whole = (left.amount + small * figure.value) / small
             own = text[left.start : figure.end]
-            out[-1] = replace(
-                left,
-                text=own,
-                end=figure.end,
-                value=whole,
-                second=None,
-                scale=small,
-                factor=small,
-                per=figure.per,
-            )
+            out[-1] = replace(left, text=own, end=figure.end, value=whole, second=None,
+                              scale=small, factor=small, per=figure.per)  # fmt: skip
         else:
             out.append(figure)
     return out
@@ -386,11 +378,19 @@ def _in_their_halves(read: list[Figure], text: str) -> list[Figure]:
     """Return the figures with each time of day in the half of the day that the text tells."""
     times = [i for i, figure in enumerate(read) if figure.clock is not None]
     on_24_hours = any(not read[i].ambiguous and read[i].text[-1] not in "mM." for i in times)
-    before: Figure | None = None
+    begin, known, is_sure = 0, None, True
     for i in times:
-        if read[i].ambiguous:
-            read[i] = _in_its_half(read[i], before, text, on_24_hours=on_24_hours)
-        before = read[i]
+        one = _in_its_half(read[i], begin, text, on_24_hours=on_24_hours)
+        is_guess = one.ambiguous and one.start - begin <= _NEAR_WORD
+        if known and is_guess:
+            later = (time for time in sorted(one.clocks) if time > known.clocks[0])
+            # From 8 am, doors 7:30: only the ends of a range are in one order.
+            is_sure = is_sure and are_joined(known, one, text)
+            one = _at(one, next(later, min(one.clocks)))
+        else:
+            is_sure = True
+        begin, known = one.end, None if one.ambiguous else one
+        read[i] = replace(one, ambiguous=one.ambiguous or not is_sure)
     for left, right in pairwise(times):
         end = read[right]
         is_open = read[left].ambiguous and not end.ambiguous
@@ -400,20 +400,17 @@ def _in_their_halves(read: list[Figure], text: str) -> list[Figure]:
     return read
 
 
-def _in_its_half(figure: Figure, before: Figure | None, text: str, *, on_24_hours: bool) -> Figure:
-    """Return a time in the half of the day that a word tells, or the time `before` it."""
-    start = max(0, figure.start - _NEAR_WORD, before.end if before else 0)
+def _in_its_half(figure: Figure, begin: int, text: str, *, on_24_hours: bool) -> Figure:
+    """Return a time in the half of the day that a word behind the text's `begin` tells."""
+    if not figure.ambiguous:
+        return figure
+    start = max(begin, figure.start - _NEAR_WORD)
     word = next(reversed([*_HALF_WORD.finditer(text, start, figure.start)]), None)
     if word and on_24_hours and text[word.end() : figure.start].strip(" 的"):
         word = None
     if word := _HALF_WORD_BEHIND.match(text, figure.end) or word:
         return _at(figure, _by_word(figure.clocks[0] % _HALF_DAY, str(word.lastgroup), word[0]))
-    if on_24_hours:
-        return _at(figure, figure.clocks[0])
-    if before and not before.ambiguous and figure.start - before.end <= _NEAR_WORD:
-        later = [time for time in sorted(figure.clocks) if time > before.clocks[0]]
-        return _at(figure, next(iter(later), min(figure.clocks)))
-    return figure
+    return _at(figure, figure.clocks[0]) if on_24_hours else figure
 
 
 def _by_word(time: int, half: str, word: str) -> int:
@@ -533,8 +530,9 @@ def _says_same(one: Figure, other: Figure) -> bool:
     if one.date or other.date:
         return _same_date(one, other)
     if one.clock is not None or other.clock is not None:
-        # "8:00" is eight in the morning, "eight" or 八点 may be either.
-        times = (one.clock,) if ":" in one.text else one.clocks
+        # "8:00" is eight in the morning, unless it was put later; "eight" or 八点 may be either.
+        is_early = ":" in one.text and (one.clock or 0) < _HALF_DAY + _HOUR
+        times = (one.clock,) if is_early else one.clocks
         return bool(set(times) & set(other.clocks))
     if one.per and other.per and one.per != other.per:
         return False
