@@ -19,9 +19,10 @@ _ALIKE = 0.85
 
 
 def disagreement(place: Place, found: Sequence[Place], language: Language) -> str:
-    """Return in one sentence what the other map tells otherwise; empty where they agree.
+    """Return in one sentence what another map says differently of a place; empty where it agrees.
 
-    So it is where the other does not know the place, or more of its name than one.
+    `found` is what that map found by the place's name. It says nothing, either, where none of these
+    is the place, or more than one may be.
     """
     other = _same(place, found)
     if other is None:

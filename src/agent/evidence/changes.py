@@ -80,7 +80,7 @@ def _said(text: str) -> list[_Said]:
 
 
 def _plain(statement: Statement) -> str:
-    """Return the words of a statement; of a cell those that say what it is about, too."""
+    """Return a statement as a line that reads alone: a table's cell as "row, column: cell"."""
     about = ", ".join(part for part in (statement.row, statement.head) if part)
     plain = statement.plain.strip()
     return f"{about}: {plain}" if statement.kind == "cell" and about else plain

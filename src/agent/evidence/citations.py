@@ -236,7 +236,7 @@ class Citer:
         return self._special(text, at, final) if special and special.start() == at else _HOLD
 
     def _plain(self, text: str, at: int, end: int, final: bool) -> int:
-        """Put text out with the ids of ours in it as citations; the begin of one is held back."""
+        """Write a piece out, bare ids of sources as citations; return up to where: `w0-` waits."""
         begun = None if final else _MAY_BE_ID.search(text, max(at, len(text) - _LONGEST_CARET_ID))
         if begun and begun[1] in self._letters and begun.start() < end:
             end = begun.start()

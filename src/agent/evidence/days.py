@@ -107,7 +107,10 @@ def date_beside(text: str, begin: int, end: int, dates: Sequence[Figure]) -> Fig
 
 
 def _dates(dated: Sequence[Figure], now: date) -> Iterator[date]:
-    """Yield the days of dates; one without a month has that of the date before it."""
+    """Yield calendar days for dates as written: in "5 May, 7 and 9" the last two are in May, too.
+
+    Without a year, the nearest one to `now` is meant; a day that no calendar has is left out.
+    """
     year, month = None, None
     for figure in dated:
         told = figure.date or (None, None, None)

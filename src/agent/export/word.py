@@ -360,7 +360,10 @@ class _Writer:
                         self._add_text(paragraph, part, url=url, cited=number, **style)
 
     def _with_bare_citations(self, searched: str, text: str) -> Iterator[tuple[str, str]]:
-        """Yield the parts of a text; a number of a source without address stands as `[2]` in it."""
+        """Yield the parts of a text, each with the number of the source it cites; else with "".
+
+        A source with an address is a link and was parted before; one without is `[2]` in the text.
+        """
         begin = 0
         for match in _BARE.finditer(searched):
             if match[1] in self._numbers:

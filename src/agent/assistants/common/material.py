@@ -91,9 +91,10 @@ def without_shown(
 
 
 def with_ids_of(gathered: Iterable[Source], previous: Previous) -> Previous:
-    """Return it with the ids that its pages and passages have where this turn found them again.
+    """Return what earlier turns left, under the ids of this turn where it found the same again.
 
-    Of a document only what is not shown again is said: one that is read anew, whole, says nothing.
+    A page is the same by its address, a passage of a document by its words. Quotes of a document
+    that this turn shows anyway are left out, so that a prompt has them once.
     """
     pages, passages = dict[str, str](), dict[str, list[tuple[str, str]]]()
     for source in gathered:

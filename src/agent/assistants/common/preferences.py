@@ -72,7 +72,11 @@ def preferring(turn: Turn, names: str, person: Person) -> Turn:
 
 
 def used_of(names: str, person: Person, demands: Constraints, tag: str) -> dict[str, Any]:
-    """Return what was used, of what a model says that it used: not what the question replaces."""
+    """Return which of a person's preferences count as used, by name with their values.
+
+    `names` is what a model says that it used. What the question itself sets instead does not count:
+    its own budget, or an answer in another language.
+    """
     told = person.preferred()
     used = {
         name: told[name] for name in dict.fromkeys(names.replace(",", " ").split()) if name in told

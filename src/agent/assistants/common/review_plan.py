@@ -354,7 +354,11 @@ def _decision(answer: Any) -> Mapping[str, Any] | None:
 
 
 def _edited_lines(decision: Mapping[str, Any], lines: Sequence[Any], part: PlanPart) -> Any:
-    """Return the lines of an edit; one that stayed keeps what belongs to it, as its map task."""
+    """Return the lines of a plan as a person has edited them, a list or a text of lines.
+
+    A line that was not changed stays the whole item it was, its map task included; a new or changed
+    one is its words alone.
+    """
     action = decision.get("edited_action", decision.get("args"))
     args = action.get("args") if isinstance(action, Mapping) else None
     edited = args.get(part) if isinstance(args, Mapping) else None
