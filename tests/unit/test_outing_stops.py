@@ -46,7 +46,8 @@ DUCK = place(5, "全聚德", "中餐厅", "周一至周日 10:00-22:00")
 
 def planned(*places: Place, day: str = TUESDAY, near: Point | None = None, **wish: Any):
     legs, wanted = wish.pop("legs", {}), wish.pop("wanted", ())
-    aim = Aim({"day": day, **wish}, "zh", near, wanted)  # type: ignore[typeddict-item]
+    read = {key: wish.pop(key, ()) for key in ("chosen", "unsaid")}
+    aim = Aim({"day": day, **wish}, "zh", near, wanted, **read)  # type: ignore[typeddict-item]
     outing = plan_day(places, aim, legs)
     assert outing is not None
     return outing
@@ -102,6 +103,25 @@ def test_where_hours_are_left_it_is_no_lack_of_them_that_a_stop_is_missing():
     told = outing_section(outing, "en")
     assert say("outing.fewer_found", "en", count=2, wanted=3) in told
     assert say("outing.fewer", "en", count=2, wanted=3) not in told
+
+
+@pytest.mark.parametrize(
+    ("chosen", "unsaid", "stop"),
+    [
+        (["amap:8"], ["公园"], "儿童乐园"),
+        (["amap:8"], [], "东单公园"),  # A park was said.
+        (["amap:8", "amap:2"], ["公园"], "东单公园"),  # One that can be it was chosen.
+        ([], ["公园"], "东单公园"),
+    ],
+)
+def test_what_was_chosen_stands_for_a_word_that_nobody_said(
+    chosen: list[str], unsaid: list[str], stop: str
+) -> None:
+    """ "Something outdoors" was searched as a park, and a playground chosen: a park came in."""
+    playground = place(8, "儿童乐园", "游乐场")
+    wish = {"order": ["博物馆", "公园"], "any_order": True}
+    outing = planned(MUSEUM, PARK, playground, chosen=chosen, unsaid=unsaid, **wish)
+    assert {*names(outing)} == {MUSEUM["name"], stop}
 
 
 def test_what_no_place_can_be_leaves_no_hole_in_an_order():

@@ -90,7 +90,7 @@ async def plan_outing(
     turn = Turn(**{**turn, "outing": wish})
     aim = Aim(
         wish, reader_language(turn), turn["near"], _wanted(state, places), _planned_before(state),
-        _kinds(state), _chosen(state, places), _asked_kinds(state),
+        _kinds(state), _chosen(state, places), _asked_kinds(state), _unsaid(state, wish),
     )  # fmt: skip
     planner = _Planner(places, aim, services=services, meter=meter, emit=emit)
     asked_for = _asked_for(state, places)
@@ -338,8 +338,19 @@ def _asked_kinds(state: OverallState) -> list[str]:
 
     "A cinema near the museum" asks for no museum.
     """
-    said = without_origins(f"{state['turn']['question']}\n{words_of_user(state['turn'])}")
+    said = _said(state)
     return [word for word in sorted(_kinds(state)) if names_kind(said, word)]
+
+
+def _said(state: OverallState) -> str:
+    turn = state["turn"]
+    return without_origins(f"{turn['question']}\n{words_of_user(turn)}")
+
+
+def _unsaid(state: OverallState, wish: OutingWish) -> list[str]:
+    """Return the kinds in a new day's order that a model has read out of what the person said."""
+    said, order = _said(state), [] if _planned_before(state) else wish.get("order", ())
+    return [word for word in order if is_any_of_kind(word) and not names_kind(said, word)]
 
 
 def _chosen(state: OverallState, places: Sequence[Place]) -> frozenset[str]:

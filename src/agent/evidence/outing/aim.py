@@ -6,7 +6,7 @@ from statistics import median
 
 from agent.evidence.geo import distance_text, metres_apart
 from agent.evidence.hours import Opening
-from agent.evidence.kinds import is_meal, kind_searched, meal_named
+from agent.evidence.kinds import is_break, is_meal, kind_searched, meal_named
 from agent.evidence.outing.schedule import Visit
 from agent.evidence.types import OutingWish, Place, Point
 from agent.texts import Language
@@ -25,7 +25,8 @@ class Aim:
     could; those of `before` keep their order as far as that can be. The `kinds` were searched for:
     one of each comes before two of a kind, and one of the `asked`, which the person named without
     an order, before all others. Of others the `chosen` come first: a model that has read all of
-    them took them.
+    them took them. What of the order is `unsaid`, a word for "something outdoors", may be another
+    kind of place, if it was chosen.
     """
 
     wish: OutingWish
@@ -36,6 +37,7 @@ class Aim:
     kinds: Collection[str] = ()
     chosen: Collection[str] = ()
     asked: Sequence[str] = ()
+    unsaid: Collection[str] = ()
 
 
 def kinds_of(aim: Aim) -> list[str]:
@@ -56,6 +58,26 @@ def price_a_head(place: Place) -> float | None:
     """
     is_each = (place.get("per_head", True) or is_meal(place)) and "currency" not in place
     return place["cost"] if is_each else None
+
+
+def with_turns_of_chosen(
+    places: Sequence[Place], masks: Sequence[int], order: Sequence[str], aim: Aim
+) -> list[int]:
+    """Return the turns, and to the chosen ones those of a word that nobody said.
+
+    Where a chosen place can be what the word says, or one only rests or eats there, none is.
+    """
+    goes = [not (is_meal(place) or is_break(place)) for place in places]
+    chosen = [place["id"] in aim.chosen for place in places]
+    rows = list(zip(masks, goes, chosen, strict=True))
+    turns = sum(
+        1 << at
+        for at, word in enumerate(order)
+        if word in aim.unsaid
+        and any(mask >> at & 1 and goes for mask, goes, _ in rows)
+        and not any(mask >> at & 1 and chosen for mask, _, chosen in rows)
+    )
+    return [mask or turns * (goes and chosen) for mask, goes, chosen in rows]
 
 
 def first_of_turns(visits: Sequence[tuple[Place, Visit]], turns: Mapping[str, int]) -> set[str]:

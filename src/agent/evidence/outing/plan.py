@@ -34,6 +34,7 @@ from agent.evidence.outing.aim import (
     price_a_head,
     spans_on,
     stars_of,
+    with_turns_of_chosen,
     without_far,
 )
 from agent.evidence.outing.legs import (
@@ -221,7 +222,8 @@ class _Planner:
         Then what each turn is for, and what of the order no place can be.
         """
         if self._order or self._kinds:
-            return positions(places, self._order or self._kinds)
+            masks, words, missing = positions(places, self._order or self._kinds)
+            return with_turns_of_chosen(places, masks, words, self._aim), words, missing
         moved = self._not_before | self._not_after
         rests = (p["id"] for p in places if self._is_meal(p) or is_break(p))
         moved |= dict.fromkeys(rests if self.frees_meals else (), 0)
