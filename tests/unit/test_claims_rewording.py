@@ -41,6 +41,24 @@ def test_a_citation_that_goes_leaves_no_blank_before_the_stop() -> None:
     assert cited_anew(one, [], MARKED) == "It opens at nine."
 
 
+@pytest.mark.parametrize(
+    ("fix", "shown"),
+    [
+        ("-", "豫园附近首选南翔馒头店[^w0-0]。\n\n旧文章说三楼较早打烊[^w1-0]。"),
+        ("", "豫园附近首选南翔馒头店[^w0-0]。\n\n佳家也营业†。\n\n旧文章说三楼较早打烊[^w1-0]。"),
+    ],
+)
+def test_a_paragraph_that_stands_nowhere_goes_or_cites_nothing(fix: str, shown: str) -> None:
+    """An invented restaurant stayed in an answer, with a citation that said nothing of it."""
+    text = shown.split("\n\n")
+    text[1:-1] = ["佳家也营业[^w1-0]。"]
+    found = statements("\n\n".join(text), MARKED)
+    known = evidence(w0_0="南翔馒头店在豫园旁。", w1_0="旧文章：三楼较早打烊。")
+    outcomes = proved(found, {1: Ruling(v="n", bad=["佳家也营业"], fix=fix)}, known)
+    told = as_the_judge_says(found, outcomes, MARKED)
+    assert as_it_stands("\n\n".join(text), told) == shown
+
+
 SHOP = evidence(a0_0="鲜肉月饼店 | 小吃 | ★4.5 | ¥45/人")
 
 
@@ -218,10 +236,15 @@ def test_a_sentence_or_an_item_goes_where_another_one_stands_beside_it() -> None
     found = statements(text, LINKED)
     gone = Outcome("missing", revised="")
     assert [can_be_left_out(found, at, []) for at in range(4)] == [False, True, True, False]
-    assert can_be_left_out(found, 3, [], closes=True)
+    assert can_be_left_out(found, 3, [], whole=True)
     assert not can_be_left_out(found, 2, [Outcome("own"), gone])
+    text = "It is open.\n\nIt is old.\n\nIt is free.\n\n- to all\n\nIt is near."
+    text += "\n\n## Beyond\n\nIt is far."
+    found = statements(text, LINKED)
+    spared = [can_be_left_out(found, at, [], whole=True) for at in range(6)]
+    assert spared == [False, True, False, False, True, False], "what others hang on stays"
     below = statements("It is open.\n\n## Prices\n\nIt is free.", LINKED)
-    assert not can_be_left_out(below, 1, [], closes=True), "its heading would stand alone"
+    assert not can_be_left_out(below, 1, [], whole=True), "its heading would stand alone"
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,8 @@ VERSION = 2
 """Of the keys of `checks.claims`; answers of before have none."""
 COUNTED = ("supported", "computed", "own", "revised", "marked", "unchecked")
 _MAX_QUOTE, _MAX_QUOTES, _MAX_STATEMENTS, _MOST_SUBJECT = 300, 24, 12_000, 80
+_LIST = 2
+"""Blocks from a paragraph to the table or list behind it, where no heading is between."""
 _QUOTES = (_MAX_QUOTE, 60, 24)
 """Characters of a passage, and of its beginning."""
 _STOPS, _CLOSING = "。！？!?.；;，,", '”」』"’*_'
@@ -128,16 +130,19 @@ def _counted_down(text: str, gone: Container[int]) -> list[Change]:
 
 
 def can_be_left_out(
-    statements: Sequence[Statement], at: int, outcomes: Sequence[Outcome], *, closes: bool = False
+    statements: Sequence[Statement], at: int, outcomes: Sequence[Outcome], *, whole: bool = False
 ) -> bool:
     """Return whether a sentence or an item can be spared: others of its block stand beside it.
 
-    So can a last paragraph behind another one, where that `closes` a text. `outcomes` are those of
-    the statements before it, as far as they are known.
+    So can a `whole` paragraph that no list hangs on, with another one beside it, but not a text's
+    first. `outcomes` are those of the statements before it, as far as they are known.
     """
-    one = statements[at]
+    one, behind = statements[at], statements[at + 1 : at + 2]
+    hangs = any(n.kind in ("item", "cell") and n.block <= one.block + _LIST for n in behind)
+    is_first = all(other.kind == "heading" for other in statements[:at])
+    whole = whole and not (is_first or hangs or (one.kind == "item" and behind))
     # A heading between them counts, too: what stands below it alone stays.
-    blocks = range(one.block - (closes and one is statements[-1]), one.block + 1)
+    blocks = range(one.block - whole, one.block + whole + 1)
     return one.kind not in NAMING and any(
         other.block in blocks
         and other.kind != "heading"
@@ -224,7 +229,7 @@ def as_the_judge_says(
     for one, outcome in zip(statements, outcomes, strict=True):
         words = None
         if outcome.fix == LEAVES_OUT:
-            words = "" if can_be_left_out(statements, len(found), found, closes=True) else None
+            words = "" if can_be_left_out(statements, len(found), found, whole=True) else None
         elif outcome.fix:
             words = reworded(one, outcome.fix, notation, blank)
         found.append(

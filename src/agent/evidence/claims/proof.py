@@ -168,6 +168,8 @@ class _Proof:
         spans = tuple(span for span in spans if not self._tells(self.added, span, plain))
         verdict: Verdict = "missing" if spans and letter in ("p", "n", "x") else "unchecked"
         cite = _cite_of(statement, passages, evidence) if letter == "p" else None
+        if letter == "n" and any(letters_of(span) == letters_of(plain) for span in spans):
+            cite = ()  # Nothing that it cites bears any of it.
         return Outcome(verdict, spans, passages, cite=cite, fix=fix)
 
     def _tells(self, added: Sequence[Figure], span: str, text: str) -> bool:
