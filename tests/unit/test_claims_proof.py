@@ -20,9 +20,9 @@ from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence, Passage, Record
 from agent.evidence.claims.proof import proved
 from agent.evidence.claims.statements import Statement, statements
-from agent.evidence.figures import figures
 from agent.evidence.formulas import value_of
 from agent.evidence.notation import MARKED
+from agent.evidence.totals import Total
 from agent.evidence.types import Place
 from agent.models.validation import schema_of
 from tests.support.rows import by_examples
@@ -65,7 +65,7 @@ def test_a_total_that_code_has_added_up_is_accused_in_vain() -> None:
     found = statements("They cost 218.60–248.60 euros.", MARKED)
     rulings = {0: Ruling(v="n", bad=["248.60"])}
     assert proved(found, rulings, PALACE)[0].verdict == "missing"
-    totals = figures("218.60–248.60")
+    totals = [Total("all", "€", "218.60–248.60")]
     assert proved(found, rulings, PALACE, totals)[0].verdict == "unchecked"
 
 
@@ -73,13 +73,28 @@ def test_a_page_s_other_sum_is_no_fault_of_a_total_and_stands_in_no_wording_for_
     [one] = statements("The palace at 120 元 is open on Monday.", MARKED)
     fix, says = "The palace at 60 元 is closed on Monday.", "故宫门票 60 元,周一闭馆"
     ruling = Ruling(v="x", p=["1.1"], bad=["120 元"], says=says, fix=fix)
-    [outcome] = proved([one], {0: ruling}, PALACE, figures("120 元"))
+    [outcome] = proved([one], {0: ruling}, PALACE, [Total("合计", "价", "120 元")])
     assert outcome.verdict == "unchecked"
     ruling = ruling.model_copy(update={"bad": ["120 元", "open"]})
-    [outcome] = proved([one], {0: ruling}, PALACE, figures("120 元"))
+    [outcome] = proved([one], {0: ruling}, PALACE, [Total("合计", "价", "120 元")])
     assert (outcome.verdict, outcome.spans, outcome.fix) == ("contradicted", ("open",), "")
     [outcome] = proved([one], {0: ruling}, PALACE)
     assert outcome.fix == fix
+
+
+def test_a_row_s_own_total_is_told_by_its_cell_and_by_sentences_that_had_its_sign() -> None:
+    text = """| | How many | € |
+|---|---|---|
+| Palace | 2 × 60 元 | 120 元 |
+
+Both pay 120 元 there. The wheel costs 120 元."""
+    found = statements(text, MARKED)
+    rulings = {at: Ruling(v="n", bad=["120 元"]) for at in range(len(found))}
+    total = Total("Palace", "€", "120 元", by="row", retold=[("Both pay ", "120 元")])
+    outcomes = proved(found, rulings, PALACE, [total])
+    told = {one.plain: outcome.verdict for one, outcome in zip(found, outcomes, strict=True)}
+    assert told["120 元"] == told["Both pay 120 元 there."] == "unchecked"
+    assert told["The wheel costs 120 元."] == "missing"
 
 
 PLANNED = """| Time | What |

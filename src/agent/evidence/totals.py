@@ -71,6 +71,16 @@ class Total:
         """Return whether it is a sum, and no writer's own figure."""
         return bool(self.told) and self.ends != _NO_ENDS
 
+    def is_told_in(self, text: str, *, is_cell: bool) -> bool:
+        """Return whether a statement with its figure may tell it.
+
+        Of a row's own total that are cells, and sentences that had its sign: a ticket for as much
+        is none.
+        """
+        is_great = sum(map(str.isdigit, self.told)) >= _TELLING
+        by_sign = any(before + words in text for before, words in self.retold)
+        return self.by != "row" or is_cell or is_great or by_sign
+
 
 @dataclass(frozen=True)
 class _Sign:

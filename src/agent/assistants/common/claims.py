@@ -36,7 +36,6 @@ from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.proof import proved
 from agent.evidence.claims.statements import Key, Splitter, Statement, statements
-from agent.evidence.figures import Figure
 from agent.evidence.language import fold
 from agent.evidence.notation import finished_notation
 from agent.evidence.numbering import source_key
@@ -50,7 +49,7 @@ from agent.evidence.references import (
 from agent.evidence.revision import Revised
 from agent.evidence.tables import signs_in
 from agent.evidence.told_ways import WAY
-from agent.evidence.totals import TOTAL
+from agent.evidence.totals import TOTAL, Total
 from agent.evidence.types import Source
 from agent.texts import Language, say
 
@@ -112,7 +111,7 @@ class ClaimCheck:
     """Whether the reader is told how much went, as of a report; a short answer changes quietly."""
     added_up: Callable[[list[Part]], list[Part]] = lambda parts: parts
     """Makes the totals of the text, as its check leaves it, the sums of their columns."""
-    summed: Callable[[], list[Figure]] = list
+    summed: Callable[[], list[Total]] = list
     """Returns the totals of the text that code has added up."""
     told: Callable[[int, int], None] = lambda judged, total: None
     """Hears how many of the statements are judged, whenever some more are."""

@@ -13,7 +13,6 @@ from agent.assistants.common.look_up import MAP_WAY, LookUp
 from agent.core.faults import await_or_else
 from agent.core.processor import compute
 from agent.evidence.claims.corrected import Part
-from agent.evidence.figures import Figure, figures
 from agent.evidence.markdown import link_url
 from agent.evidence.names import map_name
 from agent.evidence.references import CITATION
@@ -95,11 +94,10 @@ class FilledIn:
         changes, _ = filled(_text_of(opening), self.draft.number_form, self._totals)
         return _with_changes(opening, changes)
 
-    def summed(self) -> list[Figure]:
-        """Return the figures of the totals that were added up, as the text tells them by now."""
+    def summed(self) -> list[Total]:
+        """Return the totals that were added up, as the text tells them by now."""
         last = {total.place: total for total in self._totals}
-        return [figure for total in last.values() if total.is_summed
-                for figure in figures(total.told)]  # fmt: skip
+        return [total for total in last.values() if total.is_summed]
 
     async def _way_changes(self, text: str) -> list[Change]:
         places = self.draft.known_places

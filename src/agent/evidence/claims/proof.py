@@ -17,6 +17,7 @@ from agent.evidence.days import date_beside, days_without_year, real_day, weekda
 from agent.evidence.figures import Figure, are_joined, distinct, figures, same
 from agent.evidence.language import fold, without_marks
 from agent.evidence.shown_sums import right_results
+from agent.evidence.totals import Total
 
 _MOST_LENT, _LONG_SPAN, _PART_OF_DAY = 400, 8, 2
 """Figures that statements lend to others; letters of a span that is no other's by chance, and
@@ -31,16 +32,15 @@ def proved(
     statements: Sequence[Statement],
     rulings: Mapping[int, Ruling],
     evidence: Evidence,
-    totals: Iterable[Figure] = (),
+    totals: Iterable[Total] = (),
 ) -> list[Outcome]:
     """Return each statement's outcome by its ruling.
 
     Sums may use what is assumed or borne out elsewhere, what right sums give, and the `totals` that
     code has added up.
     """
-    totals = [*totals]
-    added = [*totals, *(figure for one in statements for figure in right_results(one.plain))]
-    proof = _Proof(evidence, added, totals, [*added], _times_of_plan(statements, rulings))
+    added = [figure for one in statements for figure in right_results(one.plain)]
+    proof = _Proof(evidence, added, [*totals], [*added], _times_of_plan(statements, rulings))
     for at, ruling in rulings.items():
         if _letter(ruling) == "o":
             proof.lend(statements[at])
@@ -108,7 +108,7 @@ class _Proof:
     evidence: Evidence
     added: Sequence[Figure]
     """What right sums of the text give."""
-    totals: Sequence[Figure]
+    totals: Sequence[Total]
     """Those of its tables: where their terms are right no source tells them otherwise."""
     lent: list[Figure]
     planned: Sequence[Figure] = ()
@@ -126,7 +126,8 @@ class _Proof:
         if letter == "o":
             return Outcome("own")
         if letter == "c":
-            lent = [*self.lent, *self.planned, *_of_plan(statement, ruling)]
+            totals = (figure for total in self.totals for figure in figures(total.told))
+            lent = [*self.lent, *totals, *self.planned, *_of_plan(statement, ruling)]
             return computed(statement, ruling.calc, passages, self.evidence, lent)
         if letter == "s":
             return self._supported(statement, ruling, passages)
@@ -141,6 +142,7 @@ class _Proof:
         nor figures that right sums of the text have added up.
         """
         letter, plain, evidence = _letter(ruling), statement.plain, self.evidence
+        totals = self._totals_of(statement)
         spans = tuple(span for words in ruling.bad if (span := span_in(words, plain)))
         of_row = any(span_in(words, statement.row) for words in ruling.bad)
         if not spans and (letter == "n" or of_row):
@@ -152,42 +154,32 @@ class _Proof:
         rests_on = {*statement.cited, *ids_in(fix), KNOWN}
         told = dict.fromkeys([*passages, *(p for p in evidence.passages if p.source in rests_on)])
         is_sound = is_sound_fix(fix, statement, [*told], spans)
-        fix = fix if is_sound and self._keeps_totals(fix, statement) else ""
+        fix = fix if is_sound and _keeps_totals(fix, statement, totals) else ""
         # A judge puts together what a passage says in two places.
         parts = [ruling.says, *filter(None, split_at(ruling.says.replace("...", "…"), ";；…"))]
         pairs = ((span_in(words, one.text), one) for words, one in product(parts, passages))
         quote, passage = next((pair for pair in pairs if pair[0]), ("", None))
         if letter == "x" and spans and passage:
-            spans = tuple(span for span in spans if not self._tells(self.totals, span, plain))
+            spans = tuple(span for span in spans if not _tells(totals, span, plain))
             if all(_agrees(span, quote) for span in spans):
                 return Outcome("unchecked", passages=passages)
             return Outcome("contradicted", spans, (passage,), quote, fix=fix)
         if not passage:
             # A hedge is dropped where the words stand and the passage's others do not.
             spans = tuple(span for span in spans if not self._is_borne(span, statement))
-        spans = tuple(span for span in spans if not self._tells(self.added, span, plain))
+        added = [*totals, *self.added]
+        spans = tuple(span for span in spans if not _tells(added, span, plain))
         verdict: Verdict = "missing" if spans and letter in ("p", "n", "x") else "unchecked"
         cite = _cite_of(statement, passages, evidence) if letter == "p" else None
         if letter == "n" and any(letters_of(span) == letters_of(plain) for span in spans):
             cite = ()  # Nothing that it cites bears any of it.
         return Outcome(verdict, spans, passages, cite=cite, fix=fix)
 
-    def _tells(self, added: Sequence[Figure], span: str, text: str) -> bool:
-        """Return whether the figures of some words are what right sums give: that is no accusation.
-
-        Small numbers that only count may stand beside them.
-        """
-        told = [figure for figure in figures(span) if states(figure, text)]
-        return bool(told) and all(_is_one_of(added, figure) for figure in told)
-
-    def _keeps_totals(self, fix: str, statement: Statement) -> bool:
-        """Return whether a wording tells no other amount in the place of a table's total."""
-        own = figures(statement.plain)
-        kinds = {figure.kind for figure in own if _is_one_of(self.totals, figure)}
-        return not any(
-            figure.kind in kinds and not any(says(other, figure) for other in own)
-            for figure in figures(without_markers(fix))
-        )
+    def _totals_of(self, statement: Statement) -> list[Figure]:
+        """Return the figures of the totals that a statement may tell."""
+        text, is_cell = statement.text, statement.kind == "cell"
+        told = (total.told for total in self.totals if total.is_told_in(text, is_cell=is_cell))
+        return [figure for words in told for figure in figures(words)]
 
     def _is_borne(self, span: str, statement: Statement) -> bool:
         """Return whether some words stand as they are in what their statement cites, or was told.
@@ -216,7 +208,8 @@ class _Proof:
         evidence = self.evidence
         if not passages:
             passages = evidence.nearest(statement)
-        known = [*(f for p in passages for f in p.figures), *evidence.told, *self.lent]
+        lent = [*self._totals_of(statement), *self.lent]
+        known = [*(f for p in passages for f in p.figures), *evidence.told, *lent]
         hours = {hour for figure in evidence.told for hour in _hours(figure)}
         own = _of_plan(statement, ruling)
         unproved = tuple(
@@ -287,6 +280,25 @@ def _with_sources(
             outcome = replace(outcome, cite=names[:_MOST_BEHIND] or None)
         found.append(outcome)
     return found
+
+
+def _tells(added: Sequence[Figure], span: str, text: str) -> bool:
+    """Return whether the figures of some words are what right sums give: that is no accusation.
+
+    Small numbers that only count may stand beside them.
+    """
+    told = [figure for figure in figures(span) if states(figure, text)]
+    return bool(told) and all(_is_one_of(added, figure) for figure in told)
+
+
+def _keeps_totals(fix: str, statement: Statement, totals: Sequence[Figure]) -> bool:
+    """Return whether a wording tells no other amount in the place of a table's total."""
+    own = figures(statement.plain)
+    kinds = {figure.kind for figure in own if _is_one_of(totals, figure)}
+    return not any(
+        figure.kind in kinds and not any(says(other, figure) for other in own)
+        for figure in figures(without_markers(fix))
+    )
 
 
 def _is_one_of(added: Iterable[Figure], figure: Figure) -> bool:
