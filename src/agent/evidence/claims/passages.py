@@ -76,8 +76,8 @@ class _FigureIndex:
 
 
 _NEAR = [(share, step) for share in (1, 100, Decimal("0.01")) for step in (-1, 0, 1)]
-"""A number may be a share of another; rounded by less than a tenth, it is at most a size apart."""
-_SIZES = 20
+"""A number may be a share of another; rounded, by a twentieth at most, it is one size apart."""
+_SIZES = 44
 """Of a decade."""
 
 
@@ -95,7 +95,7 @@ def _keys(figure: Figure, near: Iterable[tuple[Decimal | int, int]] = ((1, 0),))
 
 
 def _size(value: Decimal) -> int:
-    """Return how great a number is, in twentieths of a decade."""
+    """Return how great a number is, in sizes of a decade."""
     decade = value.adjusted()
     return decade * _SIZES + int(math.log10(value.scaleb(-decade) or 1) * _SIZES)
 
