@@ -226,6 +226,11 @@ def test_the_last_day_s_total_is_its_own_where_its_writer_s_figure_says_so() -> 
     assert fill(f"| | € |\n|---|---|\n{rows}").endswith("| 2 | 5 € |\n")
 
 
+def test_the_total_of_another_column_lends_its_currency_to_none() -> None:
+    text = "| | A | B |\n|---|---|---|\n| a | $1 | 1 € |\n| all | $1 | [=] |\n"
+    assert fill(text).endswith("| all | $1 | 1 € |\n")
+
+
 def test_a_bar_inside_a_cell_ends_none() -> None:
     rows = "| Bus 1 \\| 2 | 10 € |\n| Tram | 5 € |\n| all | [=] |\n"
     assert fill(f"| | € |\n|---|---|\n{rows}").endswith("| all | 15 € |\n")

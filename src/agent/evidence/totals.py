@@ -565,8 +565,10 @@ def _put(text: str, sign: _Sign, told: str) -> str:
     before = text[max(0, sign.start - _BESIDE) : sign.start].rpartition("|")[2]
     behind = text[sign.end :][:_BESIDE].partition("|")[0]
     has_own = bool("".join(own).strip())
-    before, behind = own if has_own else (before, behind)
-    beside = [each for each in figures(f"{before}{number}{behind}") if number in each.text]
+    before = own[0] if has_own else before.rpartition("|")[2].rpartition("\n")[2]
+    behind = own[1] if has_own else behind.partition("|")[0].partition("\n")[0]
+    around_it = figures(f"{before}{number}{behind}")
+    beside = [each for each in around_it if each.start <= len(before) < each.end]
     moneys = {each.kind for each in [*beside, *figures(told)] if each.is_money}
     if not told or len(moneys) > 1:
         return ""
