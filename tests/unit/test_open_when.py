@@ -22,6 +22,18 @@ def test_who_asks_for_a_time_before_nine_reads_nine_and_no_other_clock(language:
     assert at_nine["text"] != verdict["text"]
 
 
+def test_days_in_a_row_are_told_by_their_ends() -> None:
+    cafe = Place(**{**place("甲"), "open_time": "周一至周日 07:30-22:00"})
+    texts = [
+        verdict["text"]
+        for days in ([1, 2, 3, 4, 5], [6], [*range(1, 8)])
+        for verdict in check(cafe, {"open_at": "<09:00", "open_on": days}, "en")
+    ]
+    assert texts == [
+        "open Mon–Fri before 09:00", "open Sat before 09:00", "open daily before 09:00",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("written", "kept"),
     [("<09:00", "<09:00"), ("< 9:00", "<09:00"), ("09:00", "09:00"), ("<soon", ""), ("<", "")],

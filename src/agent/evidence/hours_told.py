@@ -1,7 +1,7 @@
 """Tell hours in words, as far as they could be read, and what nobody could as it is written."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from agent.evidence.hours import DAY_MINUTES, EVERY_DAY, OSM_DAYS, Hours
 from agent.texts import Language, say
@@ -32,7 +32,9 @@ def hours_words(seasons: Sequence[Hours], language: Language) -> str:
         clock = f"{_clock(each.start)}–{_clock(each.end)}"
         text = say("records.hours.always", language) if whole else clock
         spans.setdefault(each.days, []).append(text)
-    parts = [f"{_days_words(days, language)} {', '.join(clocks)}" for days, clocks in spans.items()]
+    parts = [
+        f"{weekdays_words(days, language)} {', '.join(clocks)}" for days, clocks in spans.items()
+    ]
     parts += [
         say("records.hours.written", language, text=days_in_words(each.written, language))
         for each in seasons[0]
@@ -51,7 +53,7 @@ def _clock(minutes: int) -> str:
     return f"{hour:02}:{minutes % 60:02}"
 
 
-def _days_words(days: frozenset[int], language: Language) -> str:
+def weekdays_words(days: Set[int], language: Language) -> str:
     """Return weekdays in words, runs of them with their ends."""
     if days == EVERY_DAY:
         return say("records.hours.daily", language)

@@ -14,6 +14,7 @@ from agent.evidence.hours import (
     hours_of,
     minutes_of,
 )
+from agent.evidence.hours_told import weekdays_words
 from agent.evidence.kinds import DemandOutcome, is_named
 from agent.evidence.records import with_weekday
 from agent.evidence.seasons import is_in_season, season_words
@@ -81,11 +82,11 @@ def open_verdict(place: Place, constraints: Constraints, language: Language) -> 
         return None
     seasons = hours_of(place)
     constraint = "open_at" if at else "open_until" if until else "open_on" if days else "not_on"
-    names = [say(f"records.weekdays.{day}", language) for day in days or ruled_out]
+    named = weekdays_words({*(days or ruled_out)}, language) if days or ruled_out else ""
     if ruled_out:
         days = sorted(EVERY_DAY.difference(ruled_out))
-        names = names if constraint == "not_on" else []
-    when = " ".join([*names, *filter(None, [clock or until])])
+        named = named if constraint == "not_on" else ""
+    when = " ".join(filter(None, [named, clock or until]))
     outcomes = {openness(hours, at, days, until=until) for hours in seasons}
     outcome: DemandOutcome = outcomes.pop() if len(outcomes) == 1 else "unknown"
     # The hours themselves stand in the place's line, wherever this does.
