@@ -465,6 +465,16 @@ def test_a_cited_page_is_told_once_however_many_turns_went_by() -> None:
         previous = left(Knowledge([cited], [cited], [], []))
 
 
+def test_of_a_source_s_quotes_one_that_another_has_in_it_is_no_second_one() -> None:
+    short, both = "Open daily.", "Open daily. Closed at New Year."
+    page = "Open on Sundays, too. " * 20
+    quotes = [both, short, "Open on Sundays, too.", page, "Free."]
+    told = source("w0-0", "https://hours", quotes=quotes)
+    [cited] = with_quotes([told], [], {told["id"]: told})
+    # Of a whole page what was told of it is the shorter quote.
+    assert cited["quotes"] == [both, "Open on Sundays, too.", page, "Free."]
+
+
 def test_every_cited_page_keeps_its_figures_before_one_keeps_all_it_says() -> None:
     prose = "Words without any figure about what this is and whom it serves. " * 5
     pages = [source(f"t0-{n}", f"https://{n}.example", title=f"P{n}") for n in range(24)]

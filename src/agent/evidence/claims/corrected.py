@@ -322,9 +322,25 @@ def with_quotes(
                 quotes.setdefault(source_key(source), []).append(text)
     with_quotes = []
     for source in used:
-        every = dict.fromkeys([*quotes.get(source_key(source), []), *source["quotes"]])
-        with_quotes.append(Source(**{**source, "quotes": [*every][:_MAX_QUOTES]}))
+        every = _each_once([*quotes.get(source_key(source), []), *source["quotes"]])
+        with_quotes.append(Source(**{**source, "quotes": every[:_MAX_QUOTES]}))
     return with_quotes
+
+
+def _each_once(quotes: Iterable[str]) -> list[str]:
+    """Return quotes without those that another one has in it: one before, or one as short as they.
+
+    A whole page's text is no place for the one sentence that bears something.
+    """
+    every = [*dict.fromkeys(quotes)]
+    return [
+        one
+        for at, one in enumerate(every)
+        if not any(
+            one != other and one in other and (before < at or len(other) <= _MAX_QUOTE)
+            for before, other in enumerate(every)
+        )
+    ]
 
 
 def counts(outcomes: Iterable[Outcome]) -> dict[str, int]:
