@@ -59,9 +59,9 @@ def told_parts(
 
     `name` is where it stands, at the front; what is said before it stays, as when one is there.
     Clauses between others stay too: "two shops, 133 m, and 118 m" is not whole without its middle.
-    So does the only one before others that has words, and what a "but" hangs on: "open till ten,
-    but not on Mondays". A name before a verb stays with it: "Ateneum replaces the museum". A clause
-    that is one of the card's `facts` word by word goes wherever it stands.
+    So does the only one before others that has words, and what a "but" hangs on, or is in: "open
+    till ten, but not on Mondays". A name before a verb stays with it: "Ateneum replaces the
+    museum". A clause that is one of the card's `facts` word by word goes wherever it stands.
     """
     if name and _goes_on(text[name[1] :]):
         name = None
@@ -80,9 +80,12 @@ def told_parts(
     has_words = False
     for end, following in [*ends, (len(text), len(text))]:
         cited = at + len(text[at:end].rstrip().rstrip(CITED))
+        # Behind words that stay, the blank before their citation stays, too.
+        cited = at + len(text[at:cited].rstrip()) if has_words else cited
         # With what joins it to the words before, or, without any, to those that follow.
         is_fact = _plain(text[at:cited].strip()) in alike
-        if (others := 0 if is_fact else _words_beside(text[at:cited], place)) is not None:
+        others = 0 if is_fact else _words_beside(text[at:cited], place)
+        if others is not None and not (has_words and _hangs(text, last, at)):
             is_all = cited < end and following == len(text)
             ends_at = cited if has_words or is_all else following
             parts.append((last if has_words else at, ends_at))
