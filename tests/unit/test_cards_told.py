@@ -77,11 +77,15 @@ def names(text: str, **more: Any) -> list[str]:
         (f"- **Lunch**: Oodi or {cite(4)}", []),
         (f"- **Why**: quiet {cite(2)}\n- **Oodi**: books {cite(2)}", ["Oodi"]),
         (f"- **Two**: coins {cite(3)}, art {cite(4)}", []),
+        (f"Kiasma, beside Oodi {cite(4)}{cite(2)}.\n\n- **Kiasma**: near Oodi {cite(4)}{cite(2)}",
+         ["Kiasma", "Oodi"]),
+        (f"Go to Oodi {cite(2)}.\n\n- **Kiasma**: nearer than Oodi {cite(4)}{cite(2)}",
+         ["Oodi", "Kiasma"]),
     ],
     ids=["a choice and a bullet of two", "two in a paragraph", "a summary", "cited nowhere",
          "named nowhere", "quoted", "a sum", "a step", "a bullet is its own card", "a table before",
          "a lead in the reader's words", "a lead that names another",
-         "a lead before its name", "a lead of two"],
+         "a lead before its name", "a lead of two", "an opening of a list", "a choice before one"],
 )  # fmt: skip
 def test_a_card_stands_where_a_text_is_the_first_to_cite_and_name_its_place(
     text: str, told: list[str]

@@ -173,8 +173,11 @@ class PlaceCards:
         """Return the places whose cards stand behind a paragraph, by where that closes.
 
         It is the first to cite their records, and names them, or nothing else in bold. Of many
-        none is on a card: that is a summary. What others are far from is where one looked.
+        none is on a card: that is a summary. What others are far from is where one looked. What the
+        opening of a list only touches has its card at the item that tells of it, too.
         """
+        in_items = self._told_in_items(tokens, fronts)
+        leads = {number for number, place in self._places if place["id"] in self.shown}
         cited_at, ordered, found = set[int](), list[bool](), dict[int, list[tuple[int, Place]]]()
         origins = {place["distance_from"] for _, place in self._places} - {None}
         for index, token in enumerate(tokens):
@@ -185,7 +188,9 @@ class PlaceCards:
             if token.type != "inline":
                 continue
             cites = _cites(token.children or [])
-            new = [n for n in dict.fromkeys(cites) if n not in cited_at]
+            is_opening = not ordered and not leads.isdisjoint(cites)
+            new = [n for n in dict.fromkeys(cites) if n not in cited_at
+                   and not (is_opening and in_items.get(n, 0) > index)]  # fmt: skip
             cited_at.update(new)
             item = index - 2
             is_item = index > 1 and tokens[item].type == "list_item_open"
@@ -207,6 +212,17 @@ class PlaceCards:
                     and origins.isdisjoint((place["name"], place.get("name_en")))]  # fmt: skip
             if 0 < len(told) <= _MOST_BEHIND:
                 found[index + 1] = told
+        return found
+
+    def _told_in_items(self, tokens: Sequence[Token], fronts: Collection[int]) -> dict[int, int]:
+        """Return where the items that are places cite other records and name their places."""
+        places, found = [place for _, place in self._places], dict[int, int]()
+        for item in fronts:
+            if inline := _inline_of(tokens, item):
+                named = mentioned(places, inline.content)
+                cites = {*_cites(inline.children or [])}
+                found.update((number, item) for number, place in self._places
+                             if number in cites and place["id"] in named)  # fmt: skip
         return found
 
     def _steps(self, tokens: Sequence[Token]) -> set[int]:
