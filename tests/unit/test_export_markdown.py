@@ -10,7 +10,7 @@ from pypdf import PdfReader
 from agent.cli.render import print_outcome
 from agent.evidence.types import Place
 from agent.export.html import html_page
-from agent.export.markdown import answer_markdown, markdown_document
+from agent.export.markdown import answer_markdown, markdown_document, place_table
 from agent.export.pdf import pdf_document
 from agent.export.word import word_document
 from tests.unit.export_samples import NOTICE, answer, place, source
@@ -107,6 +107,13 @@ def test_a_numbered_list_of_places_has_the_numbers_of_their_pins() -> None:
     assert lines[0].startswith("-  **1. [和平菓局][link-1]** · ")
     assert lines[1:4:2] == ["   街景", "   老字号"]
     assert lines[4] == "3. 回家"
+
+
+def test_a_table_of_places_has_no_column_that_says_nothing() -> None:
+    bare = {"rating": None, "cost": None, "open_time": ""}
+    table = place_table([place(1, **bare), place(2, **bare)], "en")
+    assert table.splitlines()[0] == "|  | Name | From 王府井 | Address |"
+    assert "| Rating |" in place_table([place(1, **bare), place(2)], "en")
 
 
 def test_no_notice_stands_before_the_answer() -> None:

@@ -212,10 +212,11 @@ def rating(place: Place, language: Language) -> str:
 
 
 def place_columns(places: Sequence[Place]) -> list[str]:
-    """Return the keys of a table of places; price and demands stand there where one has any."""
+    """Return the keys of a table of places: of what at least one of them has."""
     price = ["price"] if any(place["cost"] is not None for place in places) else []
-    demands = ["demands"] if any(map(verdicts_asked, places)) else []
-    return ["name", "distance", "rating", *price, "hours", "address", *demands]
+    others = ("distance", "rating", *price, "hours", "address", "demands")
+    told = [key for key in others if any(place_cell(key, one, places, "en") for one in places)]
+    return ["name", *told]
 
 
 def column_title(key: str, places: Sequence[Place], language: Language) -> str:
