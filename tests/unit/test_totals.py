@@ -231,6 +231,15 @@ def test_the_total_of_another_column_lends_its_currency_to_none() -> None:
     assert fill(text).endswith("| all | $1 | 1 € |\n")
 
 
+def test_totals_of_several_currencies_in_a_row_are_no_row_s_own_sum() -> None:
+    text = "| | A | B | C |\n|---|---|---|---|\n| a | $2 | 1 € | 1 € |\n| all | [=] | [=] | [=] |\n"
+    changes, totals = filled(text, ENGLISH_NUMBERS)
+    revised = changed(text, changes).replace("| 1 € | 1 € |\n| all", "| 1 € | 9 € |\n| all")
+    again = changed(revised, opened(revised, totals))
+    shown = changed(again, filled(again, ENGLISH_NUMBERS, totals)[0])
+    assert shown.endswith("| all | $2 | 1 € | 9 € |\n")
+
+
 def test_a_bar_inside_a_cell_ends_none() -> None:
     rows = "| Bus 1 \\| 2 | 10 € |\n| Tram | 5 € |\n| all | [=] |\n"
     assert fill(f"| | € |\n|---|---|\n{rows}").endswith("| all | 15 € |\n")

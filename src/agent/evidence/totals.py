@@ -339,7 +339,8 @@ class _Place:
             sums = _amounts([words])
             # A rating of 4.5/5 adds up nothing.
             is_priced = _kinds(sums) or not (self.own or kinds) or _is_near(self.own, sums)
-            if sums and is_priced and len(_kinds(sums) | kinds) < _TWO:
+            is_sure = bool(sums) and all(each.is_sure for each in sums)
+            if is_sure and is_priced and len(_kinds(sums) | kinds) < _TWO:
                 (written if is_written else beside).append(("row", words, sums))
         column = (whole, part) if self.is_last else (part, whole)
         ways = [*written, *beside, *column]
@@ -492,6 +493,8 @@ def _one_amount(text: str) -> _Amount | None:
         return _amount_of(one, sum_.sum.value, read, is_per=False)
     # 36 € (2 × 18 €) says so itself.
     is_sure = len(read) == 1 or bool(sum_ and sum_.sum.value == read[0].value)
+    # Amounts in two currencies are no more and no less than one another.
+    money = [each for each in money if each.kind == one.kind]
     least = one if is_sure else min(money, key=lambda each: each.value, default=None)
     if least is None or least.kind is None:
         return None
