@@ -25,6 +25,7 @@ def test_a_day_is_as_it_was_asked_for_and_what_is_not_is_told(row: dict[str, Any
         assert {**begins, **turn.get("begins", {})} == begins
         for key, values in turn.get("told", []):
             assert say(f"outing.{key}", row["language"], **values) in text
+        assert not [words for words in turn.get("shown", []) if words not in text], text
         assert not [words for words in turn.get("not_told", []) if words in text]
 
 

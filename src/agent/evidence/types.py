@@ -355,6 +355,9 @@ class OutingWish(TypedDict, total=False):
     little_walking: bool
     sets_out: bool
     """Whether one leaves home when it begins, and is not at the first stop yet."""
+    from_place: str
+    """Where it begins, as somebody named it, and ends, unless `to_place` is named, too."""
+    to_place: str
     total_cost: float
     """Of all stops together, for `people`: without these, for nobody knows how many."""
     people: int
@@ -393,6 +396,14 @@ class LeftOut(TypedDict):
     """The reason for a reader, in their language."""
 
 
+class DayEnd(TypedDict):
+    """Hold where a day begins or ends: as it was `asked` for, and as the map has it."""
+
+    asked: str
+    name: str
+    wgs84: Point
+
+
 class Outing(TypedDict):
     """Hold a planned day: its stops in order, and what was left out."""
 
@@ -405,7 +416,10 @@ class Outing(TypedDict):
     stops: list[Stop]
     left_out: list[LeftOut]
     back: NotRequired[Leg]
-    """To where it began."""
+    """To where it ends, or else to where it began."""
+    start: NotRequired[DayEnd]
+    """Where it begins, if that was named; absent for the person's own position."""
+    end: NotRequired[DayEnd]
     lacks: NotRequired[list[str]]
     """What is to be in it and no place that was found can be: words of its order, "lunch"."""
     asked: NotRequired[int]

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, tzinfo
 
@@ -36,16 +36,25 @@ from agent.evidence.mentions import (
     source_ids,
     without_origins,
 )
-from agent.evidence.names import with_pinyin
+from agent.evidence.names import map_name, with_pinyin
 from agent.evidence.open_when import openness
 from agent.evidence.ordering import judged
-from agent.evidence.outing.aim import Aim, stars_of
+from agent.evidence.outing.aim import TOO_FAR_M, Aim, stars_of
 from agent.evidence.outing.beside import beside_lines
-from agent.evidence.outing.legs import HERE, Legs, used_legs
+from agent.evidence.outing.legs import HERE, THERE, Legs, used_legs
 from agent.evidence.outing.plan import plan_day, sorted_out
 from agent.evidence.outing.schedule import MEALS
 from agent.evidence.outing.wish import dated_wish, with_found_places
-from agent.evidence.types import Gap, LeftOut, Leg, MapTask, Outing, OutingWish, Place
+from agent.evidence.types import (
+    DayEnd,
+    Gap,
+    LeftOut,
+    Leg,
+    MapTask,
+    Outing,
+    OutingWish,
+    Place,
+)
 from agent.evidence.zones import CHINA, zone_of
 from agent.mcp.records import MapOptions, MapResult
 from agent.state import OverallState, Turn, Update, reader_language
@@ -60,6 +69,8 @@ _MOST_NAMES = 3
 """Stops that are looked up by their names for one plan."""
 _FORECAST, _FORECAST_DAYS = "y9", 4
 """The prefix of its source, and how many days ahead it is asked for."""
+_END = "y8"
+"""The prefix of the source of where a day begins or ends, which nobody cites."""
 _MOST_RIDES = 8
 """Ways by bus and train that are measured for one plan; the others stay estimates."""
 
@@ -71,7 +82,7 @@ async def plan_outing(
 
     A day that was planned before goes on with one.
     """
-    services, turn = get_services(), state["turn"]
+    services, turn, language = get_services(), state["turn"], reader_language(state["turn"])
     meter = open_meter(turn, runtime.context or Configuration(), services, spent=state.get("usage"))
     emit, text = runtime.stream_writer, say("outing.name", turn["language"])
     emit(event("map_started", NODE, id=ID, text=text))
@@ -81,16 +92,16 @@ async def plan_outing(
     wish, zone = await asyncio.to_thread(_wish, turn, known, services.now())
     found = _found(state, again, wish)
     wish = with_found_places(wish, found if again else [])
-    named, found = await _named(wish, [*again, *found], services, meter, reader_language(turn))
+    named, found = await _named(wish, [*again, *found], services, meter, language)
     demands = turn.get("constraints", {})
-    places = judged([*found, *named.places], demands, reader_language(turn))
-    places = [place for place in places if is_stop(place)]
-    if not reads_han(reader_language(turn)):
+    places = [p for p in judged([*found, *named.places], demands, language) if is_stop(p)]
+    if not reads_han(language):
         places = await asyncio.to_thread(with_pinyin, places)
-    turn = Turn(**{**turn, "outing": wish})
+    ends = await _ends(state, wish, known, services, meter)
+    start, end = (ends[key]["wgs84"] if key in ends else None for key in ("start", "end"))
     aim = Aim(
-        wish, reader_language(turn), turn["near"], _wanted(state, places), _planned_before(state),
-        _kinds(state), _chosen(state, places), _asked_kinds(state), _unsaid(state, wish),
+        wish, language, start or turn["near"], _wanted(state, places), _planned_before(state),
+        _kinds(state), _chosen(state, places), _asked_kinds(state), _unsaid(state, wish), end,
     )  # fmt: skip
     planner = _Planner(places, aim, services=services, meter=meter, emit=emit)
     asked_for = _asked_for(state, places)
@@ -98,7 +109,7 @@ async def plan_outing(
     outing = await planner.outing() if is_day else None
     lacks_meal = outing is not None and not MEALS.keys().isdisjoint(outing.get("lacks", ()))
     shown = [p for p in earlier if is_meal(p)] if lacks_meal else []
-    shown = judged(shown, demands, reader_language(turn))
+    shown = judged(shown, demands, language)
     if outing and (meals := _meals_shown_before(outing, shown, places, aim)):
         aim = _in_their_turn(aim, meals, [p for p in places if p["id"] not in places_of(outing)])
         planner = _Planner([*places, *meals], aim, services=services, meter=meter, emit=emit)
@@ -106,8 +117,8 @@ async def plan_outing(
     if outing:
         missed = [left for left in outing["left_out"] if _is_missed(left, aim, asked_for)]
         outing["left_out"] = [*missed, *_unwanted_before(state, outing)]
-    if outing and zone is not CHINA:
-        outing["zone"] = str(zone)
+        _tell_ends(outing, ends)
+        outing |= {} if zone is CHINA else {"zone": str(zone)}
     count = sum("place" in stop for stop in outing["stops"]) if outing else 0
     log.info("turn=%s %s: %d of %d places", turn["id"], NODE, count, len(places))
     emit(event("map_done", NODE, id=ID, text=text, count=count))
@@ -192,6 +203,57 @@ async def _named(
         # A name is of one place.
         known = _by_its_search(known, wish["order"], *left)
     return named, known
+
+
+async def _ends(
+    state: OverallState, wish: OutingWish, known: Sequence[Place], services: Services, meter: Meter
+) -> dict[str, DayEnd]:
+    """Return the named `start` and `end` of a day that are known, or that the map knows.
+
+    Who names only the start comes back there, as one does to one's own position.
+    """
+    ends = dict[str, DayEnd]()
+    earlier = (state.get("previous") or NO_PREVIOUS).get("outing")
+    before = [earlier.get("start"), earlier.get("end")] if earlier else []
+    asked = {"start": wish.get("from_place", ""), "end": wish.get("to_place", "")}
+    for key, name in asked.items():
+        if not (name and known) or (key == "end" and name == asked["start"]):
+            continue
+        found = next((end for end in before if end and end["asked"] == name), None)
+        if found is None and (place := await _place_named(name, state, known, services, meter)):
+            shown = map_name(place, reader_language(state["turn"]))
+            found = DayEnd(asked=name, name=shown, wgs84=place["wgs84"])
+        if found:
+            ends[key] = found
+    return ends
+
+
+async def _place_named(
+    name: str, state: OverallState, known: Sequence[Place], services: Services, meter: Meter
+) -> Place | None:
+    """Return the place of a name that is known, or that the map has first near these."""
+    called = [place for place in known if is_called(place, name)]
+    if not called:
+        task = MapTask(intent="poi", place=name, city=known[0]["city"])
+        found = await services.maps.of(known[0]["id"].partition(":")[0]).map_result(
+            task, name, meter=meter, on_call=lambda call: None,
+            options=MapOptions(prefix=_END, language=reader_language(state["turn"])),
+        )  # fmt: skip
+        near = [p for p in found.places if metres_apart(p["wgs84"], known[0]["wgs84"]) <= TOO_FAR_M]
+        called = [place for place in near if is_called(place, name)] or near
+    return next(iter(called), None)
+
+
+def _tell_ends(outing: Outing, ends: Mapping[str, DayEnd]) -> None:
+    """Note in a day where it begins and ends, and which of the named places nobody found."""
+    wish = outing["wish"]
+    if start := ends.get("start"):
+        outing["start"] = start
+    if end := ends.get("end"):
+        outing["end"] = end
+    named = {wish[key] for key in ("from_place", "to_place") if wish.get(key)}
+    if lost := sorted(named - {end["asked"] for end in ends.values()}):
+        outing["lacks"] = [*outing.get("lacks", ()), *lost]
 
 
 def _is_for(place: Place, word: str) -> bool:
@@ -470,8 +532,12 @@ class _Planner:
     async def _walks(self) -> dict[tuple[str, str], Leg]:
         ids = [place["id"] for place in self._places]
         points = [place["location"] for place in self._places]
-        if (near := self._aim.near) and points:
-            ids, points = [HERE, *ids], [location_in(points[0]["crs"], near), *points]
+        ends = ((HERE, self._aim.near), (THERE, self._aim.end))
+        named = [(id, point) for id, point in ends if point]
+        if points:
+            ids = [*(id for id, _ in named), *ids]
+            crs = points[0]["crs"]
+            points = [*(location_in(crs, point) for _, point in named), *points]
         legs = await self._maps.walks(points, meter=self._meter, on_call=self._on_call)
         return {(ids[start], ids[end]): leg for (start, end), leg in legs.items()}
 
@@ -483,7 +549,7 @@ class _Planner:
         wanted = [
             ends
             for ends, leg in zip(used_legs(outing), legs, strict=True)
-            if leg["mode"] == "transit" and leg["estimated"] and HERE not in ends
+            if leg["mode"] == "transit" and leg["estimated"] and {HERE, THERE}.isdisjoint(ends)
         ]
         rides: dict[tuple[str, str], Leg] = {}
         for start, end in wanted[:_MOST_RIDES]:

@@ -10,6 +10,9 @@ from pydantic.json_schema import SkipJsonSchema
 
 from agent.evidence.types import PlaceKind, SortKey, Suits
 
+Words = Annotated[str, BeforeValidator(lambda v: v if isinstance(v, str) else "")]
+"""A text that a model may leave out, or give as something else: then it is empty."""
+
 
 class PlannedMap(BaseModel):
     """The help of the map for a query, as `prompts/_map_task.md` tells it to all who write one."""
@@ -60,9 +63,9 @@ class PlannedConstraints(BaseModel):
     max_walk_min: int | None = None
     suits: list[Suits] = Field(default_factory=list)
     kind: PlaceKind | None = None
-    without: list[str] = Field(default_factory=list, description="names ruled out")
+    without: list[str] = Field(default_factory=list, description="ruled out")
     other: list[str] = Field(default_factory=list)
-    wished: list[str] = Field(default_factory=list, description="fields only preferred")
+    wished: list[str] = Field(default_factory=list, description="only preferred")
     sort_by: SortKey | None = None
 
     @field_validator("suits", "kind", "sort_by", mode="before")
@@ -87,20 +90,20 @@ class PlannedChange(BaseModel):
 class PlannedDay(BaseModel):
     """A day over several places that is to be planned, or the planned one changed."""
 
-    begins: str | None = Field(None, description="HH:MM; a part of the day has both")
+    begins: str | None = Field(None, description="HH:MM; part of a day: both")
     back_by: str | None = None
-    stops: int | None = Field(None, description="named meals apart")
+    stops: int | None = Field(None, description="meals apart")
     on_foot: bool = False
     little_walking: bool = False
-    sets_out: bool = Field(False, description="begins is leaving home")
+    sets_out: bool = Field(False, description="leaving home")
+    from_place: Words = ""
+    to_place: Words = ""
     order: list[str] = Field([], description="keywords, names, lunch")
-    any_order: bool = Field(False, description="no order said")
-    meals: list[str] = Field([], description="lunch, dinner")
+    any_order: bool = Field(False, description="none said")
+    meals: list[str] = []
     changes: list[PlannedChange] = []
 
 
-Words = Annotated[str, BeforeValidator(lambda v: v if isinstance(v, str) else "")]
-"""A text that a model may leave out, or give as something else: then it is empty."""
 Names = Annotated[
     str, BeforeValidator(lambda v: " ".join(map(str, v)) if isinstance(v, list) else str(v or ""))
 ]

@@ -11,7 +11,7 @@ from agent.evidence.outing.schedule import Visit
 from agent.evidence.types import OutingWish, Place, Point
 from agent.texts import Language
 
-_TOO_FAR_M = 30_000
+TOO_FAR_M = 30_000
 _RATING = 4
 """Of a place that nobody has rated."""
 _DAY = 24 * 60
@@ -21,12 +21,12 @@ _DAY = 24 * 60
 class Aim:
     """Hold what a day is to be: `wish` needs a date.
 
-    It begins and ends at `near`, if that is given. No place comes in where one of the `wanted` ids
-    could; those of `before` keep their order as far as that can be. The `kinds` were searched for:
-    one of each comes before two of a kind, and one of the `asked`, which the person named without
-    an order, before all others. Of others the `chosen` come first: a model that has read all of
-    them took them. What of the order is `unsaid`, a word for "something outdoors", may be another
-    kind of place, if it was chosen.
+    It begins at `near`, if that is given, and ends at `end`, else there, too. No place comes in
+    where one of the `wanted` ids could; those of `before` keep their order as far as that can be.
+    The `kinds` were searched for: one of each comes before two of a kind, and one of the `asked`,
+    which the person named without an order, before all others. Of others the `chosen` come first:
+    a model that has read all of them took them. What of the order is `unsaid`, a word for
+    "something outdoors", may be another kind of place, if it was chosen.
     """
 
     wish: OutingWish
@@ -38,6 +38,7 @@ class Aim:
     chosen: Collection[str] = ()
     asked: Sequence[str] = ()
     unsaid: Collection[str] = ()
+    end: Point | None = None
 
 
 def kinds_of(aim: Aim) -> list[str]:
@@ -113,7 +114,7 @@ def without_far(
     close: list[Place] = []
     for place in places:
         far = metres_apart(middle, place["wgs84"])
-        if far > _TOO_FAR_M:
+        if far > TOO_FAR_M:
             leave_out(place, "far", distance=distance_text(round(far), language))
         else:
             close.append(place)

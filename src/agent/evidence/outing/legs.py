@@ -9,8 +9,8 @@ from agent.evidence.hours import minutes_of
 from agent.evidence.mentions import places_of
 from agent.evidence.types import Leg, Outing, OutingWish, Point
 
-HERE = ""
-"""Stands for where the day begins, among the ids of places."""
+HERE, THERE = "", "|"
+"""Stand for where the day begins, and for where it ends elsewhere, among the ids of places."""
 Legs = Mapping[tuple[str, str], Leg]
 """Measured ways by the ids of their ends."""
 WALKABLE_S = 25 * 60
@@ -80,6 +80,7 @@ def idle_minutes(outing: Outing) -> int:
     for stop in outing["stops"]:
         busy += minutes_of(stop["ends"]) - minutes_of(stop["begins"])
         busy += timed(stop["leg"]) if "leg" in stop else 0
+    busy += timed(outing["back"]) if "back" in outing else 0
     if not ("begins" in wish and "back_by" in wish):
         return 0
     return minutes_of(wish["back_by"]) - minutes_of(wish["begins"]) - busy
@@ -87,7 +88,7 @@ def idle_minutes(outing: Outing) -> int:
 
 def used_legs(outing: Outing) -> list[tuple[str, str]]:
     """Return the ids of the ends of each way that the plan goes, in its order."""
-    ids = places_of(outing)
+    ids = [HERE] * ("leg" in outing["stops"][0]) + places_of(outing)
     if "back" in outing:
-        ids = [HERE, *ids, HERE]
+        ids.append(THERE if "end" in outing else HERE)
     return list(pairwise(ids))

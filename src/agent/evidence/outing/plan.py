@@ -40,6 +40,7 @@ from agent.evidence.outing.aim import (
 from agent.evidence.outing.legs import (
     HERE,
     STEP,
+    THERE,
     Legs,
     idle_minutes,
     is_beyond,
@@ -182,7 +183,9 @@ class _Planner:
         self.places, self._visits = list[Place](), list[Visit]()
         self._give_room(self._of_chosen(visits, turns), turns)
         self._points = {place["id"]: place["wgs84"] for place in self.places}
-        self._points |= {HERE: self._near} if self._near else {}
+        outer = ((HERE, self._near), (THERE, aim.end))
+        self._points.update((id, point) for id, point in outer if point)
+        self._goal = next((id for id in (THERE, HERE) if id in self._points), None)
         self._turns, self._words, self._missing = self._turns_of(self.places)
 
     def _give_room(self, visits: Sequence[tuple[Place, Visit]], turns: Mapping[str, int]) -> None:
@@ -248,8 +251,8 @@ class _Planner:
         for at, place in enumerate(self.places):
             if all(step.visit != at for step in steps):
                 self._leave_out_of(steps, at, place)
-        first, last = steps[0], stops[-1]
-        back = self._leg(last["place"], HERE) if self._near else None
+        first, last = steps[0], [step.visit for step in steps if step.visit is not None][-1]
+        back = self._leg(self.places[last]["id"], self._goal) if self._goal is not None else None
         outing = Outing(
             wish=self._wish, day=self._wish["day"],
             begins=clock_of(first.begins - (0 if first.visit is None else day.out[first.visit])),
@@ -505,7 +508,7 @@ class _Planner:
 
     def _day(self) -> Day:
         ids = [place["id"] for place in self.places]
-        ends = self._near is not None
+        starts, goal = self._near is not None, self._goal
         is_frame, closing = self._frame()
         is_whole = bool(self._order and any(self._turns)) and not (is_frame or self._number)
         away = _SETTING_OUT if self._sets_out else 0
@@ -523,8 +526,8 @@ class _Planner:
                 for no_meal in [visit.counts and not turn]
             ],
             ways=[[0 if a == b else self._minutes(a, b) for b in ids] for a in ids],
-            out=[timed(self._leg(HERE, b)) if ends else away for b in ids],
-            back=[timed(self._leg(a, HERE)) if ends else 0 for a in ids],
+            out=[timed(self._leg(HERE, b)) if starts else away for b in ids],
+            back=[0 if goal is None else timed(self._leg(a, goal)) for a in ids],
             begins=self._begins,
             ends=self._ends,
             most=self._number or MOST_VISITS,

@@ -70,6 +70,8 @@ def outing_section(outing: Outing, language: Language) -> str:
     """Return the plan as a marked section: its title, a table of the stops, and remarks."""
     header = [say(f"outing.columns.{column}", language) for column in ("time", "stop", "way")]
     rows = [header, ["---"] * len(header)]
+    if start := outing.get("start"):
+        rows.append([outing["begins"], _cell(start["name"]), ""])
     for number, stop, free in zip(numbers(outing), outing["stops"], _free(outing), strict=True):
         if free:
             rows.append([free, say("outing.free", language), ""])
@@ -80,10 +82,16 @@ def outing_section(outing: Outing, language: Language) -> str:
         rows.append([f"{stop['begins']}–{stop['ends']}", name, way])
     if "back" in outing:
         back = leg_text(outing["back"], language)
-        rows.append([outing["ends"], say("outing.back", language), back])
+        rows.append([outing["ends"], _end_text(outing, language), back])
     table = "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
     parts = [f"**{day_title(outing, language)}**", table, *_left_out(outing, language)]
     return "\n\n".join([*parts, f"*{outing_remarks(outing, language)}*"])
+
+
+def _end_text(outing: Outing, language: Language) -> str:
+    """Return where a day ends: the named place, or where it began."""
+    end = outing.get("end") or outing.get("start")
+    return _cell(end["name"]) if end else say("outing.back", language)
 
 
 def _free(outing: Outing) -> list[str]:
@@ -198,12 +206,17 @@ def outing_lines(outing: Outing, language: Language) -> str:
 def day_lines(outing: Outing, language: Language) -> str:
     """Return the plan for a model: a line a stop with its marker, and what it lacks."""
     lines = [day_title(outing, language)]
+    if start := outing.get("start"):
+        lines.append(f"{outing['begins']} {_cell(start['name'])}")
     for stop, free in zip(outing["stops"], _free(outing), strict=True):
         if free:
             lines.append(f"{free} {say('outing.free', language)}")
         way = f" ({leg_text(stop['leg'], language)})" if "leg" in stop else ""
         marker = _marker(stop.get("source", ""))
         lines.append(f"{stop['begins']}–{stop['ends']} {stop_text(stop, language)}{marker}{way}")
+    if "back" in outing:
+        back = leg_text(outing["back"], language)
+        lines.append(f"{outing['ends']} {_end_text(outing, language)} ({back})")
     lines += [_left_out_line(left, language) for left in outing["left_out"]]
     for told in (_rest_free, _told, _beyond, _prices, _not_known):
         lines += told(outing, language)

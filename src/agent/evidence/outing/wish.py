@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
 from agent.evidence.constraints import as_list, valid_clock
 from agent.evidence.hours import clock_of, minutes_of
@@ -21,6 +21,7 @@ _LATEST_START = 11
 _SOON, _LAST_MINUTE = 30, 24 * 60 - 1
 _DAYS_AHEAD = 7
 _LONGEST_NAME = 80
+_ENDS: tuple[Literal["from_place", "to_place"], ...] = ("from_place", "to_place")
 _LITTLE_WALK_M = 800
 """From stop to stop for who wants to walk little and names no limit."""
 
@@ -66,11 +67,8 @@ def valid_wish(
         wish["sets_out"] = True
     if (back_by := valid_clock(candidate.get("back_by"))) > wish.get("begins", BEGINS):
         wish["back_by"] = back_by
-    if candidate.get("on_foot"):
-        wish["on_foot"] = True
-    if candidate.get("little_walking"):
-        wish["little_walking"], wish["max_walk_m"] = True, _LITTLE_WALK_M
-    said = [*as_list(candidate.get("meals")), *map(meal_named, order)]
+    wish |= _of_ways(candidate)
+    said = [meal_named(str(word)) for word in (*as_list(candidate.get("meals")), *order)]
     if stated := [meal for meal in MEALS if meal in said]:
         # A meal that comes into a plan takes the place of none.
         both = [*stated, *wish.get("meals", MEALS)] if outing and changes else stated
@@ -91,6 +89,19 @@ def valid_wish(
             wish["unknown"] = [*wish.get("unknown", []), named][:MOST_VISITS]
         for stop in meant:
             wish = _changed(wish, stop, kind, time)
+    return wish
+
+
+def _of_ways(candidate: Mapping[str, Any]) -> OutingWish:
+    """Return what is wanted of the ways of a day, and where the first and the last one lead."""
+    wish = OutingWish()
+    for end in _ENDS:
+        if named := clean_text(str(candidate.get(end) or ""), _LONGEST_NAME):
+            wish[end] = named
+    if candidate.get("on_foot"):
+        wish["on_foot"] = True
+    if candidate.get("little_walking"):
+        wish["little_walking"], wish["max_walk_m"] = True, _LITTLE_WALK_M
     return wish
 
 
