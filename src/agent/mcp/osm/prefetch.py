@@ -332,10 +332,14 @@ class OsmPrefetch(Prefetch):
     def _by_demands(self, rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
         """Return rows by how well they meet what is demanded, else in their order.
 
-        What comes behind many of its kind is not held against it: hours take a while to read.
+        Hours take a while to read: they are of the best of many of a kind by all else.
         """
-        if not (demands := self._options.constraints):
+        if not self._options.constraints:
             return rows
+        if len(rows) > _TRIED:
+            by_id = {f"{PROVIDER}:{row.get('id')}": row for row in rows}
+            best = self._judged([{**row, "hours": None} for row in rows])
+            rows = [by_id[place["id"]] for place in best]
         seen = Counter[str]()
         tried, behind = list[Mapping[str, Any]](), list[Mapping[str, Any]]()
         for row in rows:
@@ -343,12 +347,17 @@ class OsmPrefetch(Prefetch):
             seen.update(kinds)
             is_behind = bool(kinds) and all(seen[kind] > _TRIED for kind in kinds)
             (behind if is_behind else tried).append(row)
+        by_id = {f"{PROVIDER}:{row.get('id')}": row for row in tried}
+        places = _with_nearer_ones(self._judged(tried))
+        return [*(by_id[place["id"]] for place in places), *behind]
+
+    def _judged(self, rows: Sequence[Mapping[str, Any]]) -> list[Place]:
+        """Return the places of rows, which are entered nowhere, by how well they meet demands."""
         aside = self._records.aside()
         reader = OsmReader(aside)
-        known = ((reader.add_place(row, _kinds_of(row)), row) for row in tried)
-        by_id = {place["id"]: row for place, row in known if place}
-        places = judged(aside.result.places, demands, self._options.language)
-        return [*(by_id[place["id"]] for place in _with_nearer_ones(places)), *behind]
+        for row in rows:
+            reader.add_place(row, _kinds_of(row))
+        return judged(aside.result.places, self._options.constraints, self._options.language)
 
     def _hit(self, row: Mapping[str, Any], kinds: list[str]) -> MapHit:
         name, address = name_of(row, self._language), text_or_none(row.get("address"))
