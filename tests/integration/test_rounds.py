@@ -417,3 +417,38 @@ async def test_a_total_that_code_has_added_up_stays_whatever_the_judge_says_of_i
         shown = lab.llm.asked(PHASE)[0].user
     assert "两人一共200元，" in text
     assert "missing" not in block(shown, "failed")
+
+
+TRIP = f"""# 报告
+
+两人一共[=270元]，门票[=80元]，{RIGHT}[^t0-0]。
+
+| 项目 | 人数 | 费用 |
+|---|---|---|
+| 船票 | 往返 | [=70元] |
+| 门票 | 2 × 40元 | [=80元] |
+| 午餐 | 2 × 60元 | 120元 |
+| **合计** | | **[=270元]** |
+"""
+
+
+async def test_a_row_s_own_total_and_all_that_tells_it_follow_a_revision_past_its_judge() -> None:
+    def accuses(turn: ModelTurn) -> ModelReply:
+        rulings = (judges(turn).json or {})["rulings"]
+        passage = lines(turn.user, "passages")[0].split()[0]
+        for line in lines(turn.user, "statements"):
+            if "一共" in line:
+                fix = f"两人一共40美元，{RIGHT}[1]。"
+                rulings.append({"id": line.split()[0], "v": "x", "p": [passage], "says": "40美元",
+                                "bad": ["290元"], "fix": fix})  # fmt: skip
+        return ModelReply(json={"rulings": rulings})
+
+    anew = edits(("3", "| 门票 | 2 × 50元 | [=100元] |"))
+    async with lab_of(TRIP, claim_check=accuses, revise=anew) as lab:
+        text = str(answer_of(await lab.ask(ZH)).text)
+        shown = "\n".join(judged(lab))
+    assert "两人一共290元，门票100元" in text
+    assert "| 船票 | 往返 | 70元 |" in text
+    assert "| 门票 | 2 × 50元 | 100元 |" in text
+    assert "**290元**" in text
+    assert "[=" not in shown + text

@@ -212,18 +212,26 @@ def opened(text: str, totals: Iterable[Total]) -> list[Change]:
                     and row[0].text in labels}  # fmt: skip
             by = {n: total.by for n, total in kept.items()}
             sums = _summed(rows, column, dict.fromkeys(kept, ""), by)
-            if all(_is_right(rows[n][column], sums[n][1], kept[n]) for n in kept):
+            signs = {n: found for n in kept for found in signs_in(rows[n][column].text, _SIGN)}
+            if not signs and all(_is_right(rows[n][column], sums[n][1], kept[n]) for n in kept):
                 continue
+            anew = dict[str, str]()
             for n, total in kept.items():
                 begin, end = _told_at(rows[n][column])
                 is_sure = all(each.is_sure for each in sums[n][1])
-                if begin < end:
+                if n in signs:
+                    # A writer's new figure is that of the sentences, too; a bare sign has theirs.
+                    start, close, own_words = signs[n]
+                    anew[total.told] = own_words = own_words or total.told.removeprefix(_LEAST)
+                    start, close = (rows[n][column].start + at for at in (start, close))
+                    changes[start] = (start, close, f"{_SIGN}{own_words}]")
+                elif begin < end:
                     # A sum that no longer holds is no figure of its writer's.
                     words = text[begin:end].removeprefix(_LEAST).strip("–")
                     words = words if is_sure or not total.is_summed else ""
                     changes[begin] = (begin, end, f"{_SIGN}{words}]")
             for at, words in _retold(text, own):
-                sign = f"{_SIGN}{words.removeprefix(_LEAST)}]"
+                sign = f"{_SIGN}{anew.get(words, words).removeprefix(_LEAST)}]"
                 changes.setdefault(at, (at, at + len(words), sign))
     return sorted(changes.values())
 
@@ -255,6 +263,9 @@ def _is_right(cell: TableCell, amounts: Sequence["_Amount"], total: Total) -> bo
     is_open = bool(told) or _uncited(cell.text).strip("* ") == "–"
     if not (is_open and amounts) or _SIGN in cell.text:
         return True
+    if len(_kinds(amounts) | _kinds(_amounts([cell.text]))) >= _TWO:
+        # A writer's figure in another currency.
+        return not total.is_summed
     is_least = _LEAST in cell.text
     if is_least or all(each.is_sure for each in amounts):
         is_sure = all(each.is_sure for each in amounts)

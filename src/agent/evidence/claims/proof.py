@@ -294,9 +294,10 @@ def _tells(added: Sequence[Figure], span: str, text: str) -> bool:
 def _keeps_totals(fix: str, statement: Statement, totals: Sequence[Figure]) -> bool:
     """Return whether a wording tells no other amount in the place of a table's total."""
     own = figures(statement.plain)
-    kinds = {figure.kind for figure in own if _is_one_of(totals, figure)}
+    told = [figure for figure in own if _is_one_of(totals, figure)]
     return not any(
-        figure.kind in kinds and not any(says(other, figure) for other in own)
+        any(figure.kind == one.kind or (figure.is_money and one.is_money) for one in told)
+        and not any(says(other, figure) for other in own)
         for figure in figures(without_markers(fix))
     )
 
