@@ -21,9 +21,10 @@ pytestmark = BROWSER
 HEIGHTS = {360: 740, 390: 844, 1024: 768, 1440: 900}
 SCHEMES = ("light", "dark")
 EN = "Where can children play near Wangfujing, Beijing?"
-LOOKS = [("zh-CN", width, scheme) for width in (360, 1440) for scheme in SCHEMES]
+LOOKS = [("zh-CN", 360, "dark"), ("zh-CN", 1440, "light"), ("zh-CN", 1440, "dark")]
 LOOKS += [("en-US", 390, "light"), ("ar", 390, "light")]
-if os.environ.get("TANLU_SHOTS"):
+SHOTS = bool(os.environ.get("TANLU_SHOTS"))
+if SHOTS:
     LOOKS = [
         (locale, width, scheme)
         for locale in ("zh-CN", "en-US", "ar") for width in (390, 1024, 1440) for scheme in SCHEMES
@@ -129,8 +130,9 @@ def test_nothing_sticks_out_and_all_can_be_read(
     page = visit(viewport=viewport, color_scheme=scheme, locale=locale, **STILL).tab()
     wrong = {}
     for state in states(page, threads[locale], ZH if locale == "zh-CN" else EN):
-        picture = f"{state}-{locale[:2]}-{width}-{scheme}.png"
-        page.screenshot(path=artifacts(tmp_path) / picture)
+        if SHOTS:
+            picture = f"{state}-{locale[:2]}-{width}-{scheme}.png"
+            page.screenshot(path=artifacts(tmp_path) / picture)
         wrong[state] = overflow(page) + faint(page)
     assert_none(wrong)
 

@@ -106,7 +106,7 @@ class ModelClient:
 
     def is_google(self, model: str) -> bool:
         """Tell whether the model can search with Google itself."""
-        return self._only_google or parse(model).provider == "google"
+        return parse(model).provider == "google"
 
     async def ask(
         self,
