@@ -514,3 +514,35 @@ def test_a_model_reads_whose_hours_nobody_knows_and_what_was_not_found():
     lines = outing_lines(outing, "zh")
     assert say("outing.hours_not_known", "zh", names=PARK["name"]) in lines
     assert say("outing.unknown_stops", "zh", names="灯塔") in lines
+
+
+PLAY = place(8, "儿童乐园", "游乐场", "周一至周日 09:00-20:00")
+ICE = place(9, "冰场", "溜冰场", "周一至周日 09:00-20:00")
+SECOND = place(10, "首都博物馆", hours="周二至周日 09:00-20:00")
+SUITS = [PlaceVerdict(constraint="suits", verdict="satisfied", text="适合孩子")]
+
+
+@pytest.mark.parametrize(
+    ("wish", "last"),
+    [
+        ({"begins": "10:00", "back_by": "17:00", "chosen": ["amap:9"]}, ICE["name"]),
+        ({"begins": "10:00", "back_by": "20:00", "chosen": ["amap:10"]}, SECOND["name"]),
+        ({"begins": "10:00", "back_by": "17:00", "suits": True}, ICE["name"]),
+        ({"begins": "10:00", "back_by": "17:00"}, ""),  # Nobody knows whether it suits.
+        ({"begins": "10:00", "back_by": "14:00", "chosen": ["amap:9"]}, ""),
+        ({"back_by": "17:00", "chosen": ["amap:9"]}, ""),
+    ],
+)
+def test_hours_between_two_named_ends_take_what_was_chosen_or_is_known_to_suit(
+    wish: dict[str, Any], last: str
+) -> None:
+    """From ten to five were asked for, and a plan of three stops was over at 14:25."""
+    wish = {"order": ["博物馆", "lunch", "游乐场"], "meals": ["lunch"], "any_order": True, **wish}
+    ice = place(9, "冰场", "溜冰场", "周一至周日 09:00-20:00")
+    if wish.pop("suits", False):
+        ice = Place(**{**ice, "verdicts": SUITS})  # type: ignore[typeddict-item]
+    chosen = ["amap:1", "amap:8", *wish.pop("chosen", ())]
+    outing = planned(MUSEUM, SECOND, HOTPOT, PLAY, ice, chosen=chosen, **wish)
+    asked = {MUSEUM["name"], HOTPOT["name"], PLAY["name"]}
+    assert {*names(outing)} == asked | ({last} if last else set())
+    assert outing["ends"] <= wish["back_by"]

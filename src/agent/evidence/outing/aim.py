@@ -52,6 +52,12 @@ def stars_of(place: Place) -> float:
     return _RATING if place["rating"] is None else place["rating"]
 
 
+def fits_by_record(place: Place) -> bool:
+    """Return whether a place is known to meet all that is demanded of it, and something is."""
+    verdicts = [v for v in place.get("verdicts", ()) if v["constraint"] != "total_cost"]
+    return {each["verdict"] for each in verdicts} == {"satisfied"}
+
+
 def price_a_head(place: Place) -> float | None:
     """Return what a visit costs a person, in yuan; None where nobody knows.
 

@@ -30,6 +30,7 @@ from agent.evidence.names import map_name
 from agent.evidence.outing.aim import (
     Aim,
     first_of_turns,
+    fits_by_record,
     kinds_of,
     price_a_head,
     spans_on,
@@ -59,6 +60,7 @@ from agent.evidence.outing.schedule import (
     best_plan,
     meals_had,
 )  # fmt: skip
+from agent.evidence.outing.spare import filled
 from agent.evidence.records import hours_text, kind_text, with_weekday
 from agent.evidence.types import (
     LeftOut,
@@ -238,6 +240,9 @@ class _Planner:
         steps = best_plan(day)
         if not steps:
             return None
+        if self._order and not self._number and {"begins", "back_by"} <= self._wish.keys():
+            said = sum(1 << at for at, w in enumerate(self._words) if w not in self._aim.unsaid)
+            steps = filled(day, steps, self._visits, self.places, self._aim, said)
         stops = self._stops(steps)
         turns = [step.turn for step in steps if step.turn >= 0]
         self.odd = sum(
@@ -427,11 +432,7 @@ class _Planner:
         """
         far = (place["distance_m"] or 0) * (_WALK_WEIGHS if self._walks_little else 1)
         liked = max(0, round(10 * stars_of(place) - far / 100))
-        verdicts = [
-            each for each in place.get("verdicts", ()) if each["constraint"] != "total_cost"
-        ]
-        outcomes = {each["verdict"] for each in verdicts}
-        worth = _WORTH_FIT if outcomes == {"satisfied"} else _WORTH
+        worth = _WORTH_FIT if fits_by_record(place) else _WORTH
         worth += _WORTH_CHOSEN * (place["id"] in self._aim.chosen)
         worth += _WORTH_WANTED * (place["id"] in self._said)
         worth += _WORTH_OPEN * (yearly_hours(place) is not None)
