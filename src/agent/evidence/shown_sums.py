@@ -28,6 +28,7 @@ class ShownSum:
 
 
 _OPERATOR = re.compile(r"[\s)\]]*(?:[×*÷/+−]|\s[-–x]\s)[\s(\[]*")
+_NARROW = str.maketrans("＋－＊／（）", "+-*/()")
 _NO_TERM = re.compile(r"[^\d.,+\-*/()×÷−–]")
 
 
@@ -36,7 +37,7 @@ def shown_sums(text: str) -> Iterator[ShownSum]:
 
     What is added is in one unit, or some of it in none; a range and a time are no results.
     """
-    text, begin = text[:_LONGEST_SUM], 0
+    text, begin = text[:_LONGEST_SUM].translate(_NARROW), 0
     for sign in (at for at, char in enumerate(text) if char in _EQUALS):
         left, told = text[begin:sign], figures(text[sign + 1 :])[:1]
         terms = figures(left)
@@ -67,8 +68,8 @@ def _is_plain(left: str, terms: Sequence[Figure]) -> bool:
 def _in_numbers(left: str, terms: Sequence[Figure]) -> str:
     """Return a sum as it is written, with its terms as plain numbers."""
     at = terms[0].start
-    if left.count(")", at) > left.count("(", at):
-        at = len(left[:at].rstrip(" ("))
+    for _ in range(left.count(")", at) - left.count("(", at)):
+        at = max(left.rfind("(", 0, at), 0)
     parts = list[str]()
     for figure in terms:
         parts += [left[at : figure.start], f"{figure.value:f}"]

@@ -1,6 +1,7 @@
 """What becomes of statements by their proof, and the figures that were shown to be wrong."""
 
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Literal
 
 from agent.evidence.claims.passages import Passage
@@ -29,6 +30,8 @@ class Outcome:
     """The judge's wording, with markers for citations; "-" leaves the statement out."""
     value: str = ""
     """What a sum gives, where the text tells another."""
+    results: tuple[Decimal, ...] = field(default=(), compare=False)
+    """What right sums behind it give, with what they are put together from: 8.8 − 3 of a fare."""
     revised: str | None = None
     """The wording that took the statement's place; empty where it was left out."""
 

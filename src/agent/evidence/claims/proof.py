@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from itertools import chain, pairwise, product
 
 from agent.core.strings import latin_length, letters_of, split_at
@@ -50,7 +51,7 @@ def proved(
             if outcomes[at].verdict == "unchecked":
                 outcomes[at] = proof.of(statements[at], ruling)
                 if outcomes[at].verdict in ("supported", "computed"):
-                    proof.lend(statements[at])
+                    proof.lend(statements[at], outcomes[at].results)
         proof.lent = distinct(proof.lent)[:_MOST_LENT]
     outcomes = [
         outcome if outcome.fails else _by_code(one, outcome, rulings.get(at), evidence)
@@ -113,10 +114,13 @@ class _Proof:
     lent: list[Figure]
     planned: Sequence[Figure] = ()
     """The times of a plan: sums may use them, and nothing is borne out by them."""
+    results: list[Figure] = field(default_factory=list)
+    """What proved sums give on their way: sums may use that, too."""
 
-    def lend(self, statement: Statement) -> None:
-        """Let other statements use a statement's figures."""
+    def lend(self, statement: Statement, results: Iterable[Decimal] = ()) -> None:
+        """Let other statements use a statement's figures, and their sums what its sums give."""
         self.lent += figures(statement.said)[:MOST_FIGURES]
+        self.results += [Figure(str(each), 0, 0, value=each) for each in results][:MOST_FIGURES]
 
     def of(self, statement: Statement, ruling: Ruling) -> Outcome:
         """Return a statement's outcome by its ruling."""
@@ -127,7 +131,8 @@ class _Proof:
             return Outcome("own")
         if letter == "c":
             totals = (figure for total in self.totals for figure in figures(total.told))
-            lent = [*self.lent, *totals, *self.planned, *_of_plan(statement, ruling)]
+            own = [*_of_plan(statement, ruling), *self.results[:_MOST_LENT]]
+            lent = [*self.lent, *totals, *self.planned, *own]
             return computed(statement, ruling.calc, passages, self.evidence, lent)
         if letter == "s":
             return self._supported(statement, ruling, passages)

@@ -98,7 +98,8 @@ def computed(
         and (figure.text in wrong or not stands(figure, given, evidence))
     ]
     if not untold:
-        return unchecked if strange else Outcome("computed", passages=passages)
+        done = Outcome("computed", passages=passages, results=tuple(explained))
+        return unchecked if strange else done
     fitting = [figure for figure in strange if bool(figure.date) == bool(untold[0].day)
                and (figure.clock is None or untold[0].clocks)]  # fmt: skip
     if None in named or len(fitting) not in (1, len(untold)):
