@@ -159,4 +159,6 @@ class WebReflection(Reflection):
 class ReflectionOnDay(Reflection):
     """The same of a day that is to be planned: who reads all that was found chooses its stops."""
 
-    stops: list[str] = Field([], description="IDs (a0-1) of the best for each stop and meal, more where hours are left")
+    stops: list[str] = Field(
+        [], description="IDs (a0-1) of the best for each stop and meal, more where hours are left"
+    )

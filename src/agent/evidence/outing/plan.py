@@ -35,6 +35,7 @@ from agent.evidence.outing.aim import (
     price_a_head,
     spans_on,
     stars_of,
+    with_spare_stops,
     with_turns_of_chosen,
     without_far,
 )
@@ -60,7 +61,6 @@ from agent.evidence.outing.schedule import (
     best_plan,
     meals_had,
 )  # fmt: skip
-from agent.evidence.outing.spare import filled
 from agent.evidence.records import hours_text, kind_text, with_weekday
 from agent.evidence.types import (
     LeftOut,
@@ -242,7 +242,9 @@ class _Planner:
             return None
         if self._order and not self._number and {"begins", "back_by"} <= self._wish.keys():
             said = sum(1 << at for at, w in enumerate(self._words) if w not in self._aim.unsaid)
-            steps = filled(day, steps, self._visits, self.places, self._aim, said)
+            steps = with_spare_stops(
+                day, steps, self._visits, self.places, aim=self._aim, said=said
+            )
         stops = self._stops(steps)
         turns = [step.turn for step in steps if step.turn >= 0]
         self.odd = sum(
