@@ -266,6 +266,14 @@ Without the ferry it is 219.50 € less 119.50 €, and 1,219.50 € is another.
     assert shown.endswith("it is 221.50 € less 119.50 €, and 1,219.50 € is another.\n")
 
 
+def test_a_total_that_could_be_two_times_is_right_as_it_stands() -> None:
+    text = "| | |\n|---|---|\n| a | 1–1.15 |\n| all | [=] |\n"
+    changes, totals = filled(text, ENGLISH_NUMBERS)
+    done = changed(text, changes)
+    assert "| all | 1.00–1.15 |" in done
+    assert opened(done, totals) == []
+
+
 def test_a_reader_s_numbers_are_written_as_his_language_does() -> None:
     text = "| | € |\n|---|---|\n| a | 1.204,50 € |\n| b | 20.000 € |\n| all | [=] |\n"
     assert "| all | 21.204,50 € |" in fill(text, GERMAN)

@@ -33,17 +33,14 @@ _BESIDE, _NO_ENDS = 8, (Decimal(-1), Decimal(-1))
 _LEAST = "≥ "
 """Before the sum of a column of which not each cell can be read for certain."""
 _TIMES, _YEARS = "×✕x", range(1900, 2100)
-_TELLING = 4
-"""Digits of a number that no other one has by chance."""
-_EQUAL, _SLIP = Decimal("0.005"), Decimal("0.25")
-"""How far a rounded figure is from its sum, and that of one who has added up a part wrong."""
+_TELLING, _EQUAL, _SLIP = 4, Decimal("0.005"), Decimal("0.25")
+"""Digits of a number that no other one has by chance; how far a rounded figure is from its sum, and
+that of one who has added up a part wrong."""
 By = Literal["row", "part", "all", "own"]
 """What a total adds up: its row's amounts, those since the last total, all, or nothing."""
-_OWN: By = "own"
 _COUNTS = ("", "person")
 _Sum = tuple[By, list["_Amount"]]
 _Meaning = tuple[By, str, list["_Amount"]]
-_Operand = tuple[str, bool]
 
 
 @dataclass(frozen=True)
@@ -137,7 +134,7 @@ def filled(
             kept = {at: before[place].by for at, place in places.items() if place in before}
             for at, (by, amounts) in _summed(rows, column, owns, kept).items():
                 cell, sign = rows[at][column], signs[at]
-                if _adds_up(figures(sign.own), amounts):
+                if _adds_up(_figures_told(sign.own), amounts):
                     amounts = [replace(each, is_sure=True) for each in amounts]
                 holds = not sign.own or all(each.is_sure for each in amounts)
                 sum_ = _put(text, sign, _written(amounts, form, text) if holds else "")
@@ -221,10 +218,10 @@ def opened(text: str, totals: Iterable[Total]) -> list[Change]:
                 is_sure = all(each.is_sure for each in sums[n][1])
                 if n in signs:
                     # A writer's new figure is that of the sentences, too; a bare sign has theirs.
-                    start, close, own_words = signs[n]
-                    anew[total.told] = own_words = own_words or total.told.removeprefix(_LEAST)
-                    start, close = (rows[n][column].start + at for at in (start, close))
-                    changes[start] = (start, close, f"{_SIGN}{own_words}]")
+                    *ends, words = signs[n]
+                    anew[total.told] = words = words or total.told.removeprefix(_LEAST)
+                    start, close = (rows[n][column].start + at for at in ends)
+                    changes[start] = (start, close, f"{_SIGN}{words}]")
                 elif begin < end:
                     # A sum that no longer holds is no figure of its writer's.
                     words = text[begin:end].removeprefix(_LEAST).strip("–")
@@ -259,7 +256,7 @@ def _retold(text: str, totals: Iterable[Total]) -> Iterator[tuple[int, str]]:
 
 def _is_right(cell: TableCell, amounts: Sequence["_Amount"], total: Total) -> bool:
     """Return whether a cell's total adds up, as far as it can; a dash does not."""
-    told = figures(_uncited(cell.text))
+    told = _figures_told(_uncited(cell.text).strip("* "))
     is_open = bool(told) or _uncited(cell.text).strip("* ") == "–"
     if not (is_open and amounts) or _SIGN in cell.text:
         return True
@@ -303,7 +300,7 @@ def _summed(
     found = _read(rows, column, owns, kept)
     last = max(owns, default=0)
     if last and owns[last] and not kept and not _is_near(owns[last], found[last][1], _EQUAL):
-        others = _read(rows, column, owns, dict.fromkeys([*owns][:-1], _OWN))
+        others = _read(rows, column, owns, {n: "own" for n in owns if n != last})
         found = others if _is_near(owns[last], others[last][1], _EQUAL) else found
     return found
 
@@ -339,7 +336,7 @@ class _Place:
     every: list["_Amount"]
     is_last: bool
 
-    def meaning(self, operands: Iterable[_Operand], kept: By | None) -> _Meaning:
+    def meaning(self, operands: Iterable[tuple[str, bool]], kept: By | None) -> _Meaning:
         """Return what a total adds up, the words of its row's amounts, and the amounts."""
         part: _Meaning = ("part", "", self.since)
         whole: _Meaning = ("all", "", self.every)
@@ -373,13 +370,13 @@ class _Place:
 
 def _is_near(own: str, amounts: Sequence["_Amount"], share: Decimal = _SLIP) -> bool:
     """Return whether a writer's figure is a sum, or off by less than a share of it."""
-    read = figures(own)
+    read = _figures_told(own)
     if not (read and amounts):
         return False
     return _apart((read[0].value, read[-1].value), _ends(amounts, is_whole=True)) <= share
 
 
-def _operands(row: CellRow, column: int) -> Iterator[_Operand]:
+def _operands(row: CellRow, column: int) -> Iterator[tuple[str, bool]]:
     """Yield what a row may add up, and whether it is written as a sum.
 
     It is in one cell, beside the total or in it, or a count and a price in cells before it, or
@@ -544,6 +541,12 @@ def _ends(amounts: Sequence[_Amount], *, is_whole: bool = False) -> tuple[Decima
     is_whole = is_whole or all(each.is_sure for each in amounts)
     low = sum((each.low for each in amounts), Decimal(0))
     return low, sum((each.high for each in amounts), Decimal(0)) if is_whole else low
+
+
+def _figures_told(total: str) -> list[Figure]:
+    """Return the figures of a total, which is no time: 12.00–15.00 is one by itself."""
+    read = figures(total)
+    return figures(f"{total} €") if any(each.clock is not None for each in read) else read
 
 
 def _adds_up(told: Sequence[Figure], amounts: Sequence[_Amount]) -> bool:
