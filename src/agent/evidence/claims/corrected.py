@@ -183,9 +183,7 @@ def _end_of(span: str, text: str, statement: Statement, notation: Notation) -> i
         at = text.find(stands) if stands else -1
         if at >= 0:
             return at + len(stands)
-    bare = text
-    while (last := [*notation.pattern.finditer(bare)]) and last[-1].end() == len(bare.rstrip()):
-        bare = bare[: last[-1].start()]
+    bare = _before_citations(text, notation.pattern)
     return len(bare.rstrip().rstrip(f"{_CLOSING}）)").rstrip(_STOPS))
 
 
@@ -260,8 +258,8 @@ def without_false(statements: Sequence[Statement], outcomes: Sequence[Outcome]) 
 def reworded(one: Statement, fix: str, notation: Notation, blank: str = "") -> str:
     """Return a judge's wording, which cites what the statement did where it cites nothing.
 
-    Its citations stand before its stop, apart where the statement's do, else behind the `blank` of
-    the text's, and none in a heading, or in a cell whose row has them.
+    Its citations stand before its stop unless the statement's do not, apart where these do, else
+    behind the `blank` of the text's, and none in a heading, or in a cell whose row has them.
     """
     blank = blank_before_citations([one]) if one.citations else blank
     cited, words = ids_in(fix), _with_head(one.text, fix.replace(READER, "")).rstrip()
@@ -269,15 +267,26 @@ def reworded(one: Statement, fix: str, notation: Notation, blank: str = "") -> s
     if is_in_row or one.kind == "heading":
         bold = "**" * (one.kind == "heading" and one.text.startswith("**") and "**" not in words)
         return f"{bold}{without_markers(words)}{bold}"
-    said, behind = words, ""
-    for match in reversed([*MARKER.finditer(words)]):
-        if said[match.end() :].strip():
-            break
-        said, behind = said[: match.start()], match[0] + behind
+    said = _before_citations(words, MARKER).rstrip()
+    stop = said[len(said.rstrip(_STOPS + _CLOSING)) :]
+    said = _before_citations(said.removesuffix(stop), MARKER).rstrip()
+    behind = "".join(match[0] for match in MARKER.finditer(words[len(said) :]))
     if one.citations and not cited and READER not in fix:
         behind = MARKED.write(one.cited[0])
-    ended = ending_with(behind, said.rstrip())
+    own = _before_citations(one.text, notation.pattern)
+    is_behind = own != one.text and own.rstrip(f" {_CLOSING}").endswith(tuple(_STOPS))
+    said += stop
+    ended = f"{said}{behind}" if is_behind else ending_with(behind, said)
     return MARKER.sub(lambda match: blank + notation.write(match[1]), ended)
+
+
+def _before_citations(text: str, pattern: re.Pattern[str]) -> str:
+    """Return a text without the citations at its end."""
+    for match in reversed([*pattern.finditer(text)]):
+        if text[match.end() :].strip():
+            break
+        text = text[: match.start()]
+    return text
 
 
 def _with_head(text: str, wording: str) -> str:
