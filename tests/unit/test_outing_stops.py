@@ -546,3 +546,27 @@ def test_hours_between_two_named_ends_take_what_was_chosen_or_is_known_to_suit(
     asked = {MUSEUM["name"], HOTPOT["name"], PLAY["name"]}
     assert {*names(outing)} == asked | ({last} if last else set())
     assert outing["ends"] <= wish["back_by"]
+
+
+def test_what_was_chosen_has_room_beside_many_of_the_words_of_an_order() -> None:
+    """Four museums, four parks and four restaurants left none for the chosen playground."""
+    kinds = [("博物馆", 20), ("公园", 30), ("中餐厅", 40)]
+    many = [
+        place(number + at, f"店{number + at}", kind, "周一至周日 09:00-22:00")
+        for kind, number in kinds
+        for at in range(5)
+    ]
+    wish = {"order": ["博物馆", "lunch", "公园"], "meals": ["lunch"], "any_order": True}
+    hours = {"begins": "10:00", "back_by": "18:00"}
+    chosen = ["amap:20", "amap:40", "amap:30", "amap:8"]
+    outing = planned(*many, PLAY, chosen=chosen, unsaid=["公园"], **wish, **hours)
+    assert {*names(outing)} == {"店20", "店40", "店30", PLAY["name"]}
+
+
+def test_of_two_chosen_for_a_word_that_nobody_said_the_one_that_is_known_to_fit_stands_for_it() -> (
+    None
+):
+    playground = Place(**{**PLAY, "verdicts": SUITS})  # type: ignore[typeddict-item]
+    wish = {"order": ["博物馆", "公园"], "any_order": True, "unsaid": ["公园"]}
+    outing = planned(MUSEUM, PARK, playground, chosen=["amap:8", "amap:2"], **wish)
+    assert {*names(outing)} == {MUSEUM["name"], PLAY["name"]}

@@ -7,7 +7,7 @@ from statistics import median
 from agent.evidence.geo import distance_text, metres_apart
 from agent.evidence.hours import Opening
 from agent.evidence.kinds import is_break, is_for_evenings, is_meal, kind_searched, meal_named
-from agent.evidence.outing.schedule import Day, Step, Visit, best_plan
+from agent.evidence.outing.schedule import MOST_VISITS, Day, Step, Visit, best_plan
 from agent.evidence.types import OutingWish, Place, Point
 from agent.texts import Language
 
@@ -72,23 +72,30 @@ def with_turns_of_chosen(
 ) -> list[int]:
     """Return the turns, and to the chosen ones those of a word that nobody said.
 
-    Where a chosen place can be what the word says, or one only rests or eats there, none is.
+    Where a chosen place can be what the word says, and fits as well by its record, or one only
+    rests or eats there, none is.
     """
     goes = [not (is_meal(place) or is_break(place)) for place in places]
     chosen = [place["id"] in aim.chosen for place in places]
     rows = list(zip(masks, goes, chosen, strict=True))
-    turns = sum(
+    turns = {is_fit: sum(
         1 << at
         for at, word in enumerate(order)
         if word in aim.unsaid
         and any(mask >> at & 1 and goes for mask, goes, _ in rows)
-        and not any(mask >> at & 1 and chosen for mask, _, chosen in rows)
-    )
-    return [mask or turns * (goes and chosen) for mask, goes, chosen in rows]
+        and not any(mask >> at & 1 and chosen and is_fit <= fits_by_record(place)
+                    for place, (mask, _, chosen) in zip(places, rows, strict=True))
+    ) for is_fit in (False, True)}  # fmt: skip
+    return [
+        mask or turns[fits_by_record(place)] * (goes and chosen)
+        for place, (mask, goes, chosen) in zip(places, rows, strict=True)
+    ]
 
 
-def first_of_turns(visits: Sequence[tuple[Place, Visit]], turns: Mapping[str, int]) -> set[str]:
-    """Return the ids of the best visit for each turn.
+def first_of_turns(
+    visits: Sequence[tuple[Place, Visit]], turns: Mapping[str, int], chosen: Collection[str] = ()
+) -> set[str]:
+    """Return the ids of the best visit for each turn, and of the best of the chosen ones.
 
     They have room: a dozen cafés would leave none for the one playground of unknown hours.
     """
@@ -97,7 +104,8 @@ def first_of_turns(visits: Sequence[tuple[Place, Visit]], turns: Mapping[str, in
         if turns[place["id"]] & ~held:
             held |= turns[place["id"]]
             first.add(place["id"])
-    return first
+    others = [place["id"] for place, _ in visits if place["id"] in {*chosen} - first]
+    return first | {*others[: max(0, MOST_VISITS - len(first))]}
 
 
 def spans_on(hours: Sequence[Opening] | None, weekday: int) -> list[tuple[int, int]]:

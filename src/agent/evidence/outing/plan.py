@@ -192,7 +192,7 @@ class _Planner:
 
     def _give_room(self, visits: Sequence[tuple[Place, Visit]], turns: Mapping[str, int]) -> None:
         """Keep as many of the visits as can be searched, some of each kind."""
-        first = first_of_turns(visits, turns)
+        first = first_of_turns(visits, turns, self._aim.chosen)
         kinds = Counter[tuple[object, ...]]()
         for place, visit in visits:
             kind = turns[place["id"]], self._is_meal(place), visit.is_break
