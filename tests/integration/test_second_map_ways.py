@@ -148,7 +148,8 @@ async def test_what_a_map_cannot_tell_of_a_place_is_left_to_the_writer_who_sees_
     )
     result = await world.result(dict(task or {}))
     assert [place["name"] for place in result.places] == ["Uferpark"]
-    assert result.gaps == []
+    told = say("map.besides", "en", wishes="how far on foot, traffic now")
+    assert [(gap["code"], gap["message"]) for gap in result.gaps] == [("map_wished", told)]
 
 
 async def test_a_way_that_was_not_found_takes_no_account_of_nothing(world: World) -> None:

@@ -259,7 +259,9 @@ class Prefetch:
                 gap["concerns"] = [source["id"] for source in result.sources]
         if result.widened_from:
             self._tell_widened(result.widened_from)
-        if self._task["intent"] in WAYS and result.routes:
+        if self._task["intent"] not in WAYS:
+            self._tell_besides()
+        elif result.routes:
             self._tell_unmet()
 
     def _tell_found_instead(self) -> None:
@@ -281,8 +283,15 @@ class Prefetch:
         if own not in asked and asked not in own:
             self._tell_taken(self._place, result.centre_name or "", None)
 
+    def _tell_besides(self) -> None:
+        """Note what was wished of places in words: their writer sees whether a record tells it."""
+        if wishes := self._task.get("wishes"):
+            language = self._options.language
+            told = say("punctuation.comma", language).join(wishes)
+            self._remark("map_wished", say("map.besides", language, wishes=told))
+
     def _tell_unmet(self) -> None:
-        """Note what a way takes no account of; of places the writer sees what is known."""
+        """Note what a way takes no account of."""
         language = self._options.language
         asked = [wish for wish in way_wishes(self._task) if wish not in self.heeds]
         roads = [say(f"map.avoid.{road}", language) for road in self._task.get("avoid", [])
