@@ -38,11 +38,15 @@ class _NoWays:
 
     def __init__(self, known: Sequence[Place]) -> None:
         self._known = known
+        self.forecasts: list[str] = []
+        """The cities whose forecast was asked for."""
 
     def of(self, _: str) -> "_NoWays":
         return self
 
     async def map_result(self, task: Any, *_: Any, **__: Any) -> MapResult:
+        if task["intent"] == "weather":
+            self.forecasts.append(task["city"])
         name = task.get("place")
         return MapResult(places=[p for p in self._known if name and name in p["name"]])
 
@@ -88,9 +92,8 @@ class Days:
             "turn": turn, "places": found, "previous": self.previous,
             "query_list": [{**query, "map": task} for query in queries], "messages": [],
         }  # fmt: skip
-        services: Any = SimpleNamespace(
-            now=lambda: NOW, budgets=Budgets(), maps=_NoWays(self.on_map)
-        )
+        self.maps = _NoWays(self.on_map)
+        services: Any = SimpleNamespace(now=lambda: NOW, budgets=Budgets(), maps=self.maps)
         runtime: Any = SimpleNamespace(context=None, stream_writer=lambda _: None)
         update = asyncio.run(plan_outing(state, runtime, get_services=lambda: services))
         outing, self.gaps = update["outing"], update["gaps"]

@@ -356,3 +356,10 @@ def test_a_landmark_that_lunch_is_to_be_near_to_is_no_stop_that_there_is_no_time
     assert "Design Museum" not in reasons(day)
     named = Days("en").ask("The Design Museum and the City Museum", [*sights, far])
     assert "Design Museum" in reasons(named)
+
+
+def test_the_forecast_is_asked_for_where_the_first_stop_s_record_has_no_city() -> None:
+    days = Days()
+    found = [spot(1, "儿童公园", "公园", city=None), spot(2, "国家博物馆", city="北京市")]
+    days.ask("周二去公园和博物馆", found, day="2026-11-24")
+    assert days.maps.forecasts == ["北京市"]

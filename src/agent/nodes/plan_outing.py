@@ -150,7 +150,9 @@ async def _add_forecast(
 
     That it could not be had is told to nobody: nobody asked for it.
     """
-    first = next(place for place in places if place["id"] in places_of(outing))
+    stops = [place for place in places if place["id"] in places_of(outing)]
+    # A playground's record has no address.
+    first = next((place for place in stops if place["city"]), stops[0])
     ahead = date.fromisoformat(outing["day"]) - services.now().date()
     if not (city := first["city"]) or ahead.days > _FORECAST_DAYS:
         return
