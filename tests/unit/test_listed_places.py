@@ -17,6 +17,7 @@ from agent.mcp.new_records import new_place, new_route
 from agent.mcp.osm.prefetch import OsmPrefetch
 from agent.mcp.osm.records import PRESENTATION
 from agent.mcp.records import MapOptions, MapRecords, MapResult
+from tests.unit import export_samples
 
 
 def place(number: int, **more: object) -> Place:
@@ -185,3 +186,17 @@ def test_of_a_search_by_demands_what_is_nearer_and_not_known_to_fit_is_entered_t
     assert len(entered) == 8
     assert {*entered} >= {"Café 2", "Café 3", "Café 5"}
     assert not {*entered} & {"Café 1", "Café 4"}
+
+
+def test_a_forecast_s_quote_has_the_day_that_is_asked_for_and_all_where_none_is() -> None:
+    """A quote of a week was cut before the Friday that it was cited for."""
+    dates = [f"2026-12-0{n}" for n in range(1, 6)]
+    sky = {"day": "阴", "night": "阴", "high_c": 2, "low_c": -1, "wind": None}
+    days = [{"date": date, **sky} for date in dates]
+    forecast: Any = {"id": "w", "city": "北京", "days": days, "source": "y9-0", "fetched_at": ""}
+    entered = Source(**{**export_samples.source(), "id": "y9-0", "quotes": ["all of the week"]})
+    asked: Any = {"weather": [forecast], "days": [dates[3]]}
+    [told] = sources_as_shown([entered], [], "zh", **asked)
+    assert [date for date in dates if date in told["quotes"][0]] == [dates[3]]
+    for day in ([], ["2026-12-09"]):
+        assert sources_as_shown([entered], [], "zh", **{**asked, "days": day}) == [entered]

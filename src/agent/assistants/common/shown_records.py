@@ -41,8 +41,10 @@ from agent.evidence.records import (
     not_reached,
     one_a_city,
     place_source,
+    reached,
     route_text,
     weather_lines,
+    weather_text,
     with_days_asked,
 )
 from agent.evidence.said import called_as_written, route_said, source_said
@@ -171,15 +173,19 @@ def sources_as_shown(
     places: Iterable[Place],
     language: Language,
     routes: Iterable[Route] = (),
+    *,
+    weather: Iterable[Weather] = (),
+    days: Sequence[str] = (),
 ) -> list[Source]:
     """Return the sources, those of these records with what they say now.
 
     What a place is far from, and what a way joins, has its name in the reader's language only when
-    all is known.
+    all is known. A forecast tells the `days` that are asked for: a quote of all is cut before them.
     """
     listed = [*places]
     ways = {route["source"]: route for route in ways_said(routes, listed, language)}
     records = {id: place for place in listed for id in source_ids(place)}
+    forecasts = {each["source"]: each for each in weather if reached(each, days)}
 
     def told(source: Source) -> Source:
         if place := records.get(source["id"]):
@@ -187,6 +193,8 @@ def sources_as_shown(
         if way := ways.get(source["id"]):
             titled = source_said(source, [way])
             return Source(**{**titled, "quotes": [route_text(way, language)]})
+        if forecast := forecasts.get(source["id"]):
+            source = Source(**{**source, "quotes": [weather_text(forecast, language, days)]})
         return Source(**{**source, "quotes": _as_quoted(source["quotes"], language)})
 
     return [told(source) for source in sources]

@@ -30,6 +30,7 @@ from agent.assistants.common.previous import (
 from agent.assistants.common.remembered import remember
 from agent.assistants.common.shown_records import (
     cited_ways,
+    days_forecast,
     forecasts_of,
     on_cards,
     places_as_shown,
@@ -143,7 +144,11 @@ async def write_message(
         ruled_out=checked.ruled_out, told=checked.told,
     )  # fmt: skip
     places = await await_or_else("the places", in_order, lambda: draft.shown_places)
-    used = partial(sources_as_shown, cited, places, draft.language, draft.state.get("routes", []))
+    weather = draft.state.get("weather", [])
+    used = partial(
+        sources_as_shown, cited, places, draft.language, draft.state.get("routes", []),
+        weather=weather, days=days_forecast(turn, weather),
+    )  # fmt: skip
     cited = or_else("the records' quotes", used, lambda: cited)
     checked = replace(checked, used=cited)
     cards = await compute(lambda: _cards(draft, parts, checked, places), otherwise=lambda: places)
