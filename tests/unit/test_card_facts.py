@@ -5,7 +5,7 @@ import pytest
 from agent.evidence.types import Distance, Place, Source
 from agent.export.finished import place_cell
 from agent.export.html import html_page
-from agent.export.markdown import markdown_document
+from agent.export.markdown import markdown_document, told_in_bullets
 from agent.export.place_cards import card_of
 from agent.texts import Language
 from tests.unit.export_samples import answer, place, source
@@ -62,27 +62,40 @@ def test_places_of_one_name_are_told_apart_by_their_addresses() -> None:
     assert "（Kaivokatu 8）" not in page
 
 
-def test_what_the_card_says_word_by_word_goes_from_the_middle_of_a_sentence_too() -> None:
-    """Hours and price stood twice on each card, on its line of facts and in the text below."""
-    text = f"- **儿童乐园**：云南菜，¥88/人，10:00–22:00，周日中午有开，离店 3 米[1]({URL})。"
-    written = markdown_document(answer(answer=text, places=[place(1)], notice=""))
-    assert "云南菜，周日中午有开，离店 3 米" in written
-
-
 @pytest.mark.parametrize(
-    ("language", "words", "left"),
-    [("zh", "免费，有儿童区，直线 1.2 公里", "有儿童区"),
-     ("ru", "бесплатно; по прямой 1,2 км; детская зона", "детская зона"),
-     ("en", "a play area, straight-line 1.2 km, free", "a play area")],
+    ("language", "words", "facts"),
+    [
+        ("zh", "云南菜，¥88/人，10:00–22:00，离店 3 米", ["距王府井 1.2 km", "★ 4.6"]),
+        ("zh", "免费，有儿童区，直线 1.2 公里", ["★ 4.6", "¥88/人", "10:00-22:00"]),
+        ("ru", "по прямой 1,2 км; детская зона, 4,6", ["88 ¥", "10:00–22:00"]),
+        ("en", "a play area; walks 1.3 km", ["1.2 km from", "★ 4.6", "¥88 a head", "10:00–22:00"]),
+        ("en", "1.2 km and quiet on Mondays, 10:00–12:00", ["★ 4.6", "¥88 a head", "10:00–22:00"]),
+    ],
 )  # fmt: skip
-def test_what_a_card_says_goes_from_all_bullets_alike_in_each_language(
-    language: Language, words: str, left: str
+def test_a_card_says_what_its_bullet_does_not_and_no_clause_of_this_goes(
+    language: Language, words: str, facts: list[str]
 ) -> None:
-    shop = place(1, cost=0.0, distance_m=1240)
+    """Hours and price stood twice on each card; where they were cut, half a sentence was left."""
+    shop = place(1, distance_m=1240, distance_from_en="Wangfujing")
     text = f"- **儿童乐园**: {words}[1]({URL})."
     record = Source(**{**source(1, URL, "儿童乐园"), "id": shop["source"], "kind": "place"})
     shown = answer(answer=text, places=[shop], sources=[record], language=language, notice="")
-    assert f"\n  {left}[1]." in markdown_document(shown)
+    card, _, said = markdown_document(shown).partition("- **[儿童乐园][1]**")[2].partition("\n")
+    assert f"  {words}[1]." in said
+    told = card.split(" · ")[1:-1]
+    assert len(told) == len(facts)
+    assert all(one.startswith(fact) for one, fact in zip(told, facts, strict=True))
+    [in_message] = told_in_bullets(shown)
+    assert len(in_message["said"]) == 4 - len(facts)
+
+
+def test_a_bullet_that_says_only_what_its_card_does_is_the_card() -> None:
+    text = f"- **儿童乐园**：¥88/人，10:00–22:00，王府井大街138号[1]({URL})。"
+    record = Source(**{**source(1, URL, "儿童乐园"), "id": place(1)["source"], "kind": "place"})
+    shown = answer(answer=text, places=[place(1)], sources=[record], notice="")
+    written = markdown_document(shown)
+    assert "· ¥88/人 · 10:00-22:00 · 王府井大街138号" in written
+    assert written.count("¥88") == 1
 
 
 def test_a_traditional_card_has_its_address_in_traditional_characters() -> None:

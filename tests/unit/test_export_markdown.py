@@ -92,10 +92,8 @@ def test_code_is_left_as_it_is() -> None:
 
 def test_a_place_is_told_once() -> None:
     written = answer_markdown(GIVEN)
-    card = (
-        "- **1. [和平菓局][2]** · 距王府井 220 m · ★ 4.6 · ¥88/人 · 10:00-22:00 · 王府井大街138号"
-    )
-    assert f"{card}  \n  雨天也能逛[2] [1]。\n" in written
+    card = "- **1. [和平菓局][2]** · ¥88/人 · 10:00-22:00 · 王府井大街138号"
+    assert f"{card}  \n  直线 220 m，★4.6，雨天也能逛[2] [1]。\n" in written
     assert written.count("和平菓局") == len(["card", "source"])
     rows = [line for line in written.splitlines() if line.startswith("| ") and "m |" in line]
     assert [row.split(" | ")[:2] for row in rows] == [["| 3", "[茶馆][link-2]"]]

@@ -138,8 +138,8 @@ def test_a_place_of_the_text_is_a_card_there_and_the_map_has_all_places() -> Non
     whole = text_of(read(answer=text, places=[named, other], notice=""))
     card = whole.split("地点")[0].splitlines()
     at = card.index("1. 儿童乐园")
-    facts = ["距王府井 440 m · ★ 4.6 · ¥88/人 · 10:00-22:00 · 王府井大街138号", "✓ 适合孩子"]
-    assert card[at + 1 : at + 4] == [*facts, "雨天也能去[2]"]
+    facts = ["距王府井 440 m · ¥88/人 · 10:00-22:00 · 王府井大街138号", "✓ 适合孩子"]
+    assert card[at + 1 : at + 4] == [*facts, "★4.6，雨天也能去[2]"]
     assert whole.count("440 m") == 1, "a card is not told again in the table"
     assert whole.split("来源")[0].count("书店") == 2, "on the map and in the table"
 

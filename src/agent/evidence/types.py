@@ -230,6 +230,8 @@ class Place(TypedDict):
     """Of the search that found it, for the question's; a message's places have none."""
     told: NotRequired[list[list[int | str]]]
     """In a message: what its card says of its bullet's words, where each part begins, and it."""
+    said: NotRequired[list[str]]
+    """In a message: the fields that its bullet tells, and its card there needs not."""
     mentioned: bool
     """Whether the answer names it."""
     number: NotRequired[int]

@@ -17,7 +17,7 @@ from agent.texts import say
 
 _Collection = FeatureCollection[Feature[Point | LineString, dict[str, Any]]]
 _DECIMALS = 7
-_NO_PROPERTIES = {"id", "wgs84", "location", "told"}
+_NO_PROPERTIES = {"id", "wgs84", "location", "told", "said"}
 """Keys of a place that a feature has elsewhere, and what only the answer's own text needs."""
 _CHINA_LNG, _CHINA_LAT = (73.0, 136.0), (3.0, 54.0)
 

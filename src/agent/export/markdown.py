@@ -63,7 +63,15 @@ def told_in_bullets(answer: FinishedAnswer) -> list[Place]:
     cards = PlaceCards(answer)
     cards.mark(answer_parser().parse(answer_text(answer)))
     return [
-        Place(**{**place, "told": cards.told[place["id"]]}) if place["id"] in cards.told else place
+        Place(
+            **{
+                **place,
+                "told": cards.told[place["id"]],
+                "said": cards.said.get(place["id"], []),
+            }
+        )
+        if place["id"] in cards.told
+        else place
         for place in answer.places
     ]
 

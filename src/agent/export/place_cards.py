@@ -5,7 +5,7 @@ The page is told what a bullet's card says of it, and finds names alike (`map/bu
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TypeVar
 
 from markdown_it.token import Token
@@ -24,7 +24,16 @@ from agent.evidence.records import (
 )
 from agent.evidence.types import Place
 from agent.export.finished import FinishedAnswer, numbered_sources, rating
-from agent.export.told_parts import CITED, SIGN, Span, is_name, name_in, says_something, told_parts
+from agent.export.told_parts import (
+    CITED,
+    SIGN,
+    Span,
+    is_name,
+    name_in,
+    said_fields,
+    says_something,
+    told_parts,
+)
 from agent.texts import Language, in_script
 
 T = TypeVar("T")
@@ -58,19 +67,25 @@ class Card:
 
 
 def card_of(
-    place: Place, language: Language, cited: int = 0, photo_hosts: Sequence[str] = ()
+    place: Place,
+    language: Language,
+    cited: int = 0,
+    photo_hosts: Sequence[str] = (),
+    said: Collection[str] = (),
 ) -> Card:
-    """Return a place's card; `cited` is the number of its source."""
+    """Return a place's card; `cited` is the number of its source, `said` what its bullet tells."""
     photo = place["photo"] or ""
     name, stars, told = map_name(place, language), rating(place, language), verdicts_told(place)
-    facts = (
-        *reach_texts(place, language),
-        f"★ {stars}" if stars else "",
-        cost_text(place, language),
-        hours_text(place, language),
-    )
+    facts = {
+        "distance": reach_texts(place, language),
+        "rating": [f"★ {stars}"] if stars else [],
+        "cost": [cost_text(place, language)],
+        "hours": [hours_text(place, language)],
+    }
     # That a stop is one is all there is to say of it.
-    known = [*filter(None, facts)] or [kind_text(place, language)]
+    is_bare = not any(chain.from_iterable(facts.values()))
+    known = [kind_text(place, language)] if is_bare else []
+    known += chain.from_iterable(told for field, told in facts.items() if field not in said)
     is_open = any(verdict["verdict"] == "unknown" for verdict in told)
     phone = telephone(place) if is_open else ""
     return Card(
@@ -108,6 +123,8 @@ class PlaceCards:
 
         Of one behind a paragraph that is nothing.
         """
+        self.said: dict[str, list[str]] = {}
+        """Of each card the fields that its bullet tells itself."""
         self._language, self._photo_hosts = answer.language, answer.photo_hosts
         left = answer.outing["left_out"] if answer.outing else []
         self._left_out = {each["place"]: each["text"] for each in left}
@@ -164,7 +181,8 @@ class PlaceCards:
 
     def _card(self, place: Place, cited: int, said: Sequence[Token]) -> Card:
         """Return the card beside words that may have its address."""
-        card = card_of(place, self._language, cited, self._photo_hosts)
+        fields = self.said.get(place["id"], ())
+        card = card_of(place, self._language, cited, self._photo_hosts, fields)
         return replace(card, address="") if _says_address(said, card) else card
 
     def _told_behind(
@@ -301,10 +319,7 @@ class PlaceCards:
         return own[0] if named.keys() <= {own[0][1]["id"]} else None
 
     def _remark(self, children: Sequence[Token], place: Place, cited: int) -> list[Token]:
-        """Return what a bullet says besides the card's lines: not its record's citation alone.
-
-        One that cites another place's record compares: of its clauses all stay.
-        """
+        """Return what a bullet says besides the card's lines: not its record's citation alone."""
         text, written, depth = "", "", 0
         for child in children:
             depth += child.nesting if child.type in ("link_open", "link_close") else 0
@@ -317,11 +332,13 @@ class PlaceCards:
             if child.type in _BREAKS:
                 text, written = f"{text}\n", f"{written}\n"
         name = _name_of(children, text, place)
-        facts = card_of(place, self._language).facts
+        card = card_of(place, self._language)
+        facts = [*card.facts, *(text for _, text in card.ticks), card.address]
         told = told_parts(text[:PIECE], place, name, facts)
-        others = self._records - {str(cited)}
-        if any(child.content in others for child in children):
-            told = told[: name is not None]
+        if len(told) <= (name is not None):
+            ways = reach_texts(place, self._language)
+            price = cost_text(place, self._language)
+            self.said[place["id"]] = said_fields(text[:PIECE], place, ways, price)
         self.told[place["id"]] = [[at, written[at:end]] for at, end in told if at < end]
         at, kept = 0, list[Token]()
         for child in children:

@@ -1,12 +1,12 @@
-"""Tell which parts of a bullet the card of its place says: the name, and clauses that are facts.
+"""Tell what of a bullet the card of its place says: the name, and all else where it is facts.
 
-A clause goes whole or stays whole.
+Where it stays, the card leaves out what it says.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 
-from agent.evidence.grounding import CONTRASTS
+from agent.evidence.hours import EVERY_DAY, yearly_hours
 from agent.evidence.mentions import without_branch
 from agent.evidence.types import Place
 from agent.evidence.units import UNITS
@@ -35,8 +35,6 @@ _STARS = re.compile(
 _MINUTES = re.compile(
     r"(?<!\d)(\d{1,3})\s?(?:分[钟鐘]?|min\w*\.?|мин\w*\.?|분|دقيقة|دقائق)", re.IGNORECASE
 )
-_JOINS = (",", ";", "，", "、", "；", "،", "؛")
-"""Between clauses of one sentence."""
 _PRICE = re.compile(r"[¥￥]\s?(\d+)|(?<!\d)(\d+)\s?(?:元|yuan)", re.IGNORECASE)
 _HOURS = re.compile(r"\d?\d:\d\d\s?[-–~]\s?(?:次日)?\d?\d:\d\d")
 _OWN_WORDS = re.compile(r"[^\d(（]*[^\W\d_]\s?[(（]")
@@ -55,13 +53,12 @@ Span = tuple[int, int]
 def told_parts(
     text: str, place: Place, name: Span | None, facts: Collection[str] = ()
 ) -> list[Span]:
-    """Return the parts of a bullet's text that its card says: its name, and clauses of facts.
+    """Return the parts of a bullet's text that its card says: its name, and all else or nothing.
 
-    `name` is where it stands, at the front; what is said before it stays, as when one is there.
-    Clauses between others stay too: "two shops, 133 m, and 118 m" is not whole without its middle.
-    So does the only one before others that has words, and what a "but" hangs on, or is in: "open
-    till ten, but not on Mondays". A name before a verb stays with it: "Ateneum replaces the
-    museum". A clause that is one of the card's `facts` word by word goes wherever it stands.
+    `name` is where it stands, at the front; what is said before it stays, as when one is there. A
+    name before a verb stays, too: "Ateneum replaces the museum". What is behind it goes where each
+    of its clauses is a fact of the record, or stands in one of the card's `facts`: half a sentence
+    says something else than its writer did.
     """
     if name and _goes_on(text[name[1] :]):
         name = None
@@ -73,35 +70,68 @@ def told_parts(
         len(text[name_end:]) - len(text[name_end:].lstrip(_NAME_END)) if name else 0
     )
     parts = [(at if says_something(text[:at]) else 0, begin)] if begin else []
-    front, leads, same = 0, list[bool](), set[Span]()
-    alike = {_plain(fact) for fact in facts}
     ends = [span for span in _joints(text, begin) if span[0] >= begin]
-    at = last = begin
-    has_words = False
+    at = told = begin
     for end, following in [*ends, (len(text), len(text))]:
-        cited = at + len(text[at:end].rstrip().rstrip(CITED))
-        # Behind words that stay, the blank before their citation stays, too.
-        cited = at + len(text[at:cited].rstrip()) if has_words else cited
-        # With what joins it to the words before, or, without any, to those that follow.
-        is_fact = _plain(text[at:cited].strip()) in alike
-        others = 0 if is_fact else _words_beside(text[at:cited], place)
-        if others is not None and not (has_words and _hangs(text, last, at)):
-            is_all = cited < end and following == len(text)
-            ends_at = cited if has_words or is_all else following
-            parts.append((last if has_words else at, ends_at))
-            same.update(parts[-1:] if is_fact else ())
-            leads.append(bool(others) and text[end:following].strip() in _JOINS)
-        elif any(sign.isalpha() for sign in text[at:end]):
-            if not has_words:
-                # A citation of what was left out stands for nothing.
-                bare, hangs = len(text[at:end].lstrip(f"{CITED} ")), _hangs(text, last, at)
-                is_whole = leads == [True] or bool(leads and hangs)
-                parts = parts[:-1] if is_whole else [*parts, *([(at, end - bare)] if parts else [])]
-                front = len(parts)
-            kept = [part for part in parts[front:] if part in same]
-            has_words, parts = True, [*parts[:front], *kept]
-        last, at = end, following
-    return parts
+        clause = text[at:end].rstrip().rstrip(CITED)
+        if _is_told(clause, place, facts):
+            told = at + len(clause)
+        elif any(sign.isalnum() or sign == SIGN for sign in clause):
+            return parts
+        at = following
+    return [*parts, (begin, told)] if told > begin else parts
+
+
+def _is_told(clause: str, place: Place, facts: Collection[str]) -> bool:
+    """Return whether a clause is a fact of a record, or stands in one that its card tells."""
+    plain = _plain(clause)
+    return bool(plain) and (
+        _says_only_facts(clause, place)
+        or any(
+            plain in _plain(fact) and not re.search(rf"{re.escape(plain)}\d", _plain(fact))
+            for fact in facts
+        )
+    )
+
+
+def said_fields(text: str, place: Place, reach: Sequence[str], price: str) -> list[str]:
+    """Return which fields a bullet says itself, so that its card needs not: all of one, or none.
+
+    `reach` is how the card tells the ways there, `price` what it costs.
+    """
+    lengths, minutes, plain = _lengths_in(text), _minutes_in(text), _plain(text)
+    clocks = {*map(_plain, _HOURS.findall(text))}
+    weekly = yearly_hours(place) or ()
+    every_day = len(weekly) == 1 and {*weekly[0].days} == EVERY_DAY
+    hours = [told for told in _own_hours(place) if told]
+    is_said = {
+        "distance": bool(reach)
+        and all(
+            _lengths_in(way) <= lengths and _minutes_in(way) <= minutes and _lengths_in(way)
+            for way in reach
+        ),
+        "rating": place["rating"] is not None
+        and rating(place, "en")
+        in {_point(each[each.lastindex or 0]) for each in _STARS.finditer(text)},
+        "cost": bool(price)
+        and (
+            _plain(price) in plain
+            or place["cost"] in {float(each[1] or each[2]) for each in _PRICE.finditer(text)}
+        ),
+        "hours": any(
+            _plain(told) in plain or (every_day and {*_HOURS.findall(_plain(told))} & clocks)
+            for told in hours
+        ),
+    }
+    return [field for field, said in is_said.items() if said]
+
+
+def _lengths_in(text: str) -> set[str]:
+    return {_point(each[1]) + _OF_LENGTH[each[2]] for each in _LENGTH.finditer(text)}
+
+
+def _minutes_in(text: str) -> set[int]:
+    return {int(each[1]) for each in _MINUTES.finditer(text)}
 
 
 def _joints(text: str, begin: int) -> Iterator[Span]:
@@ -126,12 +156,6 @@ def _goes_on(text: str) -> bool:
     inside = _ALIAS.match(text)
     rest = text[inside.end() :] if inside else text
     return rest[:1] == " " and rest[1:2].islower()
-
-
-def _hangs(text: str, begin: int, end: int) -> bool:
-    """Return whether what joins two clauses, or the second one's first word, sets it against."""
-    is_one = text[begin:end].strip() in _JOINS
-    return is_one and bool(CONTRASTS.match(text, begin) or CONTRASTS.match(text, end))
 
 
 def says_something(words: str) -> bool:
@@ -164,14 +188,10 @@ def _names(place: Place) -> Iterator[str]:
         yield from (name, without_branch(name))
 
 
-def _words_beside(clause: str, place: Place) -> int | None:
-    """Return how many words a clause has beside facts that its card tells; None if it says more.
-
-    Of those beside a way none counts: "4 min on foot" says no more than "4 min".
-    """
+def _says_only_facts(clause: str, place: Place) -> bool:
+    """Return whether a clause has facts that its card tells, and no more words than these take."""
     far, minutes = _ways(place)
-    told = (place["open_time"], place.get("open_time_en"), place.get("hours"))
-    own_hours = [text for text in told if text]
+    own_hours = [text for text in _own_hours(place) if text]
     hours, stars, count = _plain(" ".join(own_hours)), rating(place, "en"), 0
 
     def taken(is_same: Callable[[re.Match[str]], bool]) -> Callable[[re.Match[str]], str]:
@@ -187,7 +207,6 @@ def _words_beside(clause: str, place: Place) -> int | None:
 
     rest = _LENGTH.sub(taken(lambda found: length(found) in far), clause)
     rest = _MINUTES.sub(taken(lambda found: int(found[1]) in minutes), rest)
-    is_way = count > 0
     for text in own_hours:
         count, rest = count + (text in rest), rest.replace(text, "", 1)
     rest = _HOURS.sub(taken(lambda found: _plain(found[0]) in hours), rest)
@@ -196,8 +215,11 @@ def _words_beside(clause: str, place: Place) -> int | None:
     is_other = any(sign.isdigit() or sign in (CITED, SIGN) for sign in rest)
     is_other = is_other or bool(_OWN_WORDS.match(clause))
     letters, words = len(_UNSPACED.findall(rest)), len(_WORD.findall(rest))
-    is_told = count > 0 and not is_other and letters <= _MOST_LETTERS and words <= _MOST_WORDS
-    return (letters + words) * (not is_way) if is_told else None
+    return count > 0 and not is_other and letters <= _MOST_LETTERS and words <= _MOST_WORDS
+
+
+def _own_hours(place: Place) -> tuple[str | None, ...]:
+    return place["open_time"], place.get("open_time_en"), place.get("hours")
 
 
 def _ways(place: Place) -> tuple[set[str], set[int]]:

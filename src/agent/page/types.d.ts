@@ -143,6 +143,8 @@ interface Place extends Located {
   mentioned: boolean;
   /** What its card says of its bullet's words: where each part begins in them, and it. */
   told?: [number, string][];
+  /** Fields that its bullet tells, so that its card there does not. */
+  said?: string[];
   /** In the list, on the map and on its card; older answers have none. */
   number?: number;
   fetched_at: string;

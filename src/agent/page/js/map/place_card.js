@@ -138,13 +138,16 @@ function facts(place, spoken) {
   const when = [
     open !== null && el("span", { class: "tag", dataset: { open: String(open) } },
       say(open ? "open_now" : "closed_now")),
-    shortHours(place, spoken),
+    !place.said?.includes("hours") && shortHours(place, spoken),
   ].filter((part) => part !== false && part !== null);
+  /** @param {string} field @param {Child} part */
+  const unsaid = (field, part) => !place.said?.includes(field) && part;
   const parts = [
-    distanceText(place, spoken),
-    stars && el("span", { class: "place-stars" }, el("span", { "aria-hidden": "true" }, `★ ${stars}`),
-      el("span", { class: "visually-hidden" }, say("stars", { rating: stars }))),
-    cost(place, spoken),
+    unsaid("distance", distanceText(place, spoken)),
+    unsaid("rating", stars && el("span", { class: "place-stars" },
+      el("span", { "aria-hidden": "true" }, `★ ${stars}`),
+      el("span", { class: "visually-hidden" }, say("stars", { rating: stars })))),
+    unsaid("cost", cost(place, spoken)),
     when.length > 0 && el("span", { class: "place-when" }, ...when),
     place.address && el("span", { class: "on-paper" }, place.address),
     !place.mentioned && el("span", { class: "visually-hidden" }, say("other")),
