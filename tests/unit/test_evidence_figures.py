@@ -40,6 +40,11 @@ def test_one_digit_behind_a_comma_is_its_tenth() -> None:
     assert [figure.value for figure in figures("rooms 4,5,6")] == [4, 5, 6]
 
 
+@pytest.mark.parametrize("text", ["2.8", "2,8", "| 2,8 |", "nach 2,8 Jahren", "2,0", "3/4"])
+def test_a_part_of_one_states_a_fact_whatever_sign_it_is_written_with(text: str) -> None:
+    assert [figure.telling for figure in figures(text)] == [True]
+
+
 @pytest.mark.parametrize(
     ("text", "clocks"),
     [

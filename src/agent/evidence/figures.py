@@ -35,7 +35,6 @@ _COUNTED = ("person", "second", "month", "year")
 """What a small number in words may only count: two people, 三天."""
 _DAYS_A_MONTH, _HOUR, _LATE_NOON, _HALF_DAY, _DAY = 31, 60, 240, 720, 1440
 
-
 _TIMES = (
     r"倍|x(?![A-Za-z]|\ ?\d)|fold(?![A-Za-z])|:1(?!\d|:)"
     r"|times(?=\ (?:as|more|less|fewer|the|that|what|its|[a-z]+er)(?![A-Za-z]))"
@@ -192,7 +191,11 @@ class Figure:
             return self.value > 1 and self.value % 1 > 0
         if self.kind or self.scale != 1:
             return True
-        return "." in self.text or abs(self.value) >= _GREAT or _has_digits(self.text, _GROUP)
+        return self.has_decimals or abs(self.value) >= _GREAT or _has_digits(self.text, _GROUP)
+
+    @property
+    def has_decimals(self) -> bool:
+        return int(self.value.as_tuple().exponent) < 0
 
 
 def _has_digits(text: str, count: int) -> bool:
@@ -227,8 +230,7 @@ def _figures(text: str) -> list[Figure]:
     read = [figure for match in matches if (figure := _read(match, digits, text, sign))]
     read = _by_the_head(read, text)
     _share_units(read, text)
-    read = _of_their_currency(read)
-    return _together(_in_their_halves(read, text), text)
+    return _together(_in_their_halves(_of_their_currency(read), text), text)
 
 
 def _with_dash(hyphen: re.Match[str]) -> str:
@@ -295,7 +297,7 @@ _PENNY = "penny"
 
 
 def _as_pence(figure: Figure, *, in_pounds: bool) -> Figure:
-    if in_pounds or figure.per or "." in figure.text:
+    if in_pounds or figure.per or figure.has_decimals:
         return replace(figure, kind="sterling")
     return replace(figure, text=figure.text[:-1], end=figure.end - 1, kind=None,
                    scale=figure.scale / figure.factor, factor=Decimal(1))  # fmt: skip

@@ -63,7 +63,7 @@ def _fields(stated: list[Figure], text: str, place: Place) -> Iterator[Otherwise
             times = figure.amount / Decimal(f"{cost:g}")
             if not (2 <= times <= _MOST_PEOPLE and times == int(times)):
                 yield figure, f"¥{cost:g}"
-        elif rating and not figure.kind and figure.value <= _BEST and "." in figure.text:
+        elif rating and not figure.kind and figure.value <= _BEST and figure.has_decimals:
             yield figure, f"{rating:g}"
         elif [figure] == lengths and figure.amount < (metres or 0) and not counts and is_own:
             # A way may be longer than the straight line, but not shorter.

@@ -297,7 +297,7 @@ def states(figure: Figure, text: str) -> bool:
     if is_name or ("." in figure.text and figure.second is not None):
         return False
     most = _A_FEW if any(map(str.isdigit, figure.text)) else _DOZEN
-    return abs(figure.value) > most or "." in figure.text
+    return abs(figure.value) > most or figure.has_decimals
 
 
 def without_figures(text: str, read: Iterable[Figure]) -> str:
