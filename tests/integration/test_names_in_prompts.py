@@ -114,4 +114,4 @@ def test_of_how_many_places_some_are_listed_is_told_in_the_words_of_their_lines(
     line = found_lines([MapTask(intent="nearby", found=[found])], listed, language)
     where = "故宫博物院" if language == "zh" else "the Palace Museum"
     values = {"listed": 1, "count": 5, "words": told, "where": where}
-    assert line == say("map.listed_of", language, **values)
+    assert line.splitlines()[0] == say("map.listed_of", language, **values)

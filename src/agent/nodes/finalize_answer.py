@@ -75,6 +75,8 @@ async def finalize_answer(
         assistant=ASSISTANT,
         known=_told_by_code(state),
     )
+    # Who judges a count knows of what it is one.
+    draft.known = [*draft.known, *filter(None, [_found(draft, state)])]
     if _was_searched(state) and not _has_evidence(draft, state):
         refuse_if_all_failed(draft.gaps, draft.language)
     parts = MessageParts(
@@ -286,9 +288,14 @@ def _again(places: Sequence[Place]) -> dict[str, str]:
 
 def _place_lines(draft: Draft, state: OverallState) -> str:
     """Return the places that are listed, below of how many they are some."""
-    found = found_lines(state.get("map_searched", []), draft.listed, draft.language)
+    found = _found(draft, state)
     order = draft.turn.get("constraints", {}).get("sort_by")
     return "\n".join(filter(None, [found, grouped_lines(draft.listed, draft.language, order)]))
+
+
+def _found(draft: Draft, state: OverallState) -> str:
+    """Return of how many places the listed ones are some."""
+    return found_lines(state.get("map_searched", []), draft.listed, draft.language)
 
 
 def _material(draft: Draft, state: OverallState) -> str:

@@ -112,7 +112,8 @@ def listed_of(listed: Sequence[Place], places: Sequence[Place], language: Langua
 def found_lines(searched: Iterable[MapTask], listed: Sequence[Place], language: Language) -> str:
     """Return a line for each search of which not all places are listed, with how many there are.
 
-    A writer who sees one museum of 36 would call it the only one.
+    A writer who sees one museum of 36 would call it the only one, and count only those: the last
+    line says what a count is of.
     """
     found = {(each["words"], each["where"]): each for task in searched
              for each in task.get("found", [])}  # fmt: skip
@@ -132,6 +133,8 @@ def found_lines(searched: Iterable[MapTask], listed: Sequence[Place], language: 
                 say(key, language, listed=len(own), count=each["count"], where=where,
                     words=_word(each["words"], language))
             )  # fmt: skip
+    if lines:
+        lines.append(say("map.counts_of_listed", language))
     return "\n".join(lines)
 
 
