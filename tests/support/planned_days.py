@@ -37,7 +37,7 @@ class _NoWays:
     """A map that measures nothing, so that all ways are estimates, and knows a few by name."""
 
     def __init__(self, known: Sequence[Place]) -> None:
-        self._known = known
+        self._known, self.measured = known, dict[tuple[int, int], Any]()
         self.forecasts: list[str] = []
         """The cities whose forecast was asked for."""
 
@@ -51,7 +51,7 @@ class _NoWays:
         return MapResult(places=[p for p in self._known if name and name in p["name"]])
 
     async def walks(self, *_: Any, **__: Any) -> dict[tuple[int, int], Any]:
-        return {}
+        return self.measured
 
     async def ride(self, *_: Any, **__: Any) -> None:
         return None
@@ -66,6 +66,8 @@ class Days:
     def __init__(self, language: Any = "zh") -> None:
         self.language, self.previous = language, NO_PREVIOUS
         self.gaps: list[Any] = []
+        self.measured: dict[tuple[int, int], Any] = {}
+        """The ways that the map measures, by the numbers of their ends; 0 is where a day begins."""
         self.on_map: list[Place] = []
         """Places that the map finds by their names."""
 
@@ -93,10 +95,11 @@ class Days:
             "query_list": [{**query, "map": task} for query in queries], "messages": [],
         }  # fmt: skip
         self.maps = _NoWays(self.on_map)
+        self.maps.measured = self.measured
         services: Any = SimpleNamespace(now=lambda: NOW, budgets=Budgets(), maps=self.maps)
         runtime: Any = SimpleNamespace(context=None, stream_writer=lambda _: None)
         update = asyncio.run(plan_outing(state, runtime, get_services=lambda: services))
-        outing, self.gaps = update["outing"], update["gaps"]
+        outing, self.gaps, self.told = update["outing"], update["gaps"], [*update["places"]]
         known = {place["id"]: place for place in [*found, *self.previous["places"]]}
         self.previous = Previous(sources=[], places=[*known.values()])
         if outing:

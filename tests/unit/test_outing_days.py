@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from agent.evidence.geo import metres_apart
 from agent.evidence.types import Place, Point
 from agent.nodes.plan_outing import coming_in
 from agent.texts import say
@@ -363,3 +364,16 @@ def test_the_forecast_is_asked_for_where_the_first_stop_s_record_has_no_city() -
     found = [spot(1, "儿童公园", "公园", city=None), spot(2, "国家博物馆", city="北京市")]
     days.ask("周二去公园和博物馆", found, day="2026-11-24")
     assert days.maps.forecasts == ["北京市"]
+
+
+def test_a_stop_s_distance_from_where_the_day_begins_is_the_measured_way() -> None:
+    """The card said 327 m, a straight line, beside the plan's walk of 426 m."""
+    days, start = Days(), spot(0, "中央车站", "火车站", distance_m=0)
+    far = round(metres_apart(start["wgs84"], spot(1, "甲")["wgs84"]))
+    found = [spot(1, "国家博物馆", distance_m=far), spot(2, "东单公园", "公园", distance_m=900)]
+    days.on_map = [start]
+    leg = {"mode": "walking", "distance_m": 150, "duration_s": 120, "estimated": False}
+    days.measured = {(0, 1): leg, (0, 2): leg}
+    days.ask("周二从中央车站出发", found, day="2026-11-24", outing={"from_place": "中央车站"})
+    # The other's distance is told from elsewhere.
+    assert [place.get("walk_m") for place in days.told] == [150, None]

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, tzinfo
+from typing import Any
 
 from langgraph.runtime import Runtime
 
@@ -54,10 +55,11 @@ from agent.evidence.types import (
     Outing,
     OutingWish,
     Place,
+    Point,
 )
 from agent.evidence.zones import CHINA, zone_of
 from agent.mcp.records import MapOptions, MapResult
-from agent.state import OverallState, Turn, Update, reader_language
+from agent.state import OverallState, Turn, Update, reader_language, replaced
 from agent.texts import Language, reads_han, say
 
 log = logging.getLogger(__name__)
@@ -71,6 +73,8 @@ _FORECAST, _FORECAST_DAYS = "y9", 4
 """The prefix of its source, and how many days ahead it is asked for."""
 _END = "y8"
 """The prefix of the source of where a day begins or ends, which nobody cites."""
+_SAME_SPOT_M = 20
+"""Within which two distances are from one point."""
 _MOST_RIDES = 8
 """Ways by bus and train that are measured for one plan; the others stay estimates."""
 
@@ -122,8 +126,7 @@ async def plan_outing(
     count = sum("place" in stop for stop in outing["stops"]) if outing else 0
     log.info("turn=%s %s: %d of %d places", turn["id"], NODE, count, len(places))
     emit(event("map_done", NODE, id=ID, text=text, count=count))
-    gaps = [] if outing else [planner.gap()]
-    for gap in gaps:
+    for gap in (gaps := [] if outing else [planner.gap()]):
         emit(event("gap", NODE, text=gap["message"]))
     closing = Update(outing=outing, gaps=gaps)
     if outing:
@@ -131,9 +134,10 @@ async def plan_outing(
         closing["turn"] = Turn(**{**state["turn"], "day": outing["day"]})
         if not state.get("weather"):
             await _add_forecast(
-                named, outing, [*places, *shown], services, meter=meter, language=aim.language
+                named, outing, [*places, *shown], services, meter=meter, language=language
             )
-    records = Update(places=named.places, sources_gathered=named.sources, weather=named.weather)
+    told = _with_walks(state.get("places", []), named.places, planner.ways, aim.near)
+    records = Update(places=told, sources_gathered=named.sources, weather=named.weather)
     return Update(**{**records, **closing, "usage": meter.usage})
 
 
@@ -244,6 +248,27 @@ async def _place_named(
         near = [p for p in found.places if metres_apart(p["wgs84"], known[0]["wgs84"]) <= TOO_FAR_M]
         called = [place for place in near if is_called(place, name)] or near
     return next(iter(called), None)
+
+
+def _with_walks(
+    places: Sequence[Place], named: Sequence[Place], ways: Legs, start: Point | None
+) -> Any:
+    """Return the update of the places: with the measured way on foot from where the day begins.
+
+    Only where that is what their distance is told from, too; else the `named` ones alone come in.
+    """
+
+    def told(place: Place) -> Place:
+        leg, line = ways.get((HERE, place["id"])), place["distance_m"]
+        if not (start and leg and line is not None) or leg["estimated"]:
+            return place
+        is_from_there = abs(metres_apart(start, place["wgs84"]) - line) <= _SAME_SPOT_M
+        if leg["mode"] != "walking" or not is_from_there:
+            return place
+        return Place(**{**place, "walk_m": leg["distance_m"], "walk_s": leg["duration_s"]})
+
+    walked = [told(place) for place in places]
+    return [*named] if walked == [*places] else replaced([*walked, *named])
 
 
 def _tell_ends(outing: Outing, ends: Mapping[str, DayEnd]) -> None:
@@ -498,11 +523,13 @@ class _Planner:
     ) -> None:
         self._aim, self._maps, self._meter, self._emit = aim, services.maps, meter, emit
         self._all = places
+        self.ways: Legs = {}
+        """Of these the measured ones, on foot."""
         self._places, self._against = sorted_out(places, aim)
 
     async def outing(self) -> Outing | None:
         """Return the plan, linked to the map; None where no stop fits into the day."""
-        walks = await self._walks()
+        self.ways = walks = await self._walks()
         outing = await self._planned(walks)
         if outing and (rides := await self._rides(outing)):
             outing = await self._planned({**walks, **rides})
