@@ -20,6 +20,7 @@ PLACES = [
     "中国妇女儿童博物馆",
     "海底捞火锅(王府井店)",
     "东单公园",
+    "西贝莜面村(东方新天地店)",
 ]
 """What the answer names, four in its list, the park in its text; last what a page names."""
 
