@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from agent.texts import say
 from tests.support.browser import BROWSER, Locator, Page, Visits, expect
 from tests.support.browser_page import ask, ends, part, question_box, watch, watched
 from tests.support.command_line import ZH
@@ -337,7 +338,7 @@ def test_a_site_that_is_none_is_said_in_words(visit: Visits) -> None:
     expect(rules.get_by_role("status")).to_contain_text("不是网站")
     question_box(page).fill("外滩附近有哪些咖啡馆？")
     expect(page.get_by_role("button", name="提问", exact=True)).to_be_disabled()
-    expect(page.locator(".composer-note")).to_have_text("先改正“来源”里的网站，再提问")
+    expect(page.locator(".composer-note")).to_have_text(say("page.composer.rules", "zh"))
     question_box(page).press("Enter")
     expect(page.locator("article.turn")).to_have_count(0)
     rules.get_by_role("button").first.click()

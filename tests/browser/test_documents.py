@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from agent.texts import say
 from tests.browser.test_axe import AXE, violations
 from tests.support.browser import BROWSER, Page, Visits, expect
 from tests.support.browser_page import ask, ends, part
@@ -34,7 +35,7 @@ def test_files_are_given_asked_and_deleted(visit: Visits) -> None:
     page.set_input_files("input[type=file]", [PHOTO, LEASE])
     expect(page.locator(".uploads progress")).to_have_count(0)
     assert rows(page) == [
-        "photo.png\nThis kind of file cannot be read: save it as PDF, Word, HTML or text.",
+        "photo.png\n" + say("page.documents.codes.page_kind", "en"),
         "Lease of 2024.md\n1 passage",
     ]
     expect(page.get_by_label("Lease-of-2024", exact=True)).to_be_checked()

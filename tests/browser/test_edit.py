@@ -2,6 +2,7 @@
 
 import re
 
+from agent.texts import say
 from tests.support.browser import BROWSER, Visits, expect
 from tests.support.browser_page import ask, ends, part, question_box
 
@@ -18,7 +19,7 @@ def test_the_last_question_is_changed_in_its_place(visit: Visits) -> None:
     expect(editor.get_by_role("textbox")).to_have_value(FIRST)
     editor.get_by_role("textbox").press("Escape")
     expect(page.get_by_role("heading", name=FIRST)).to_be_visible()
-    page.get_by_role("button", name="Change the question or ask again").click()
+    page.get_by_role("button", name=say("page.turn_list.edit", "en")).click()
     editor.get_by_role("textbox").fill(OTHER)
     editor.get_by_role("button", name="Ask again").click()
     turns = page.locator("article.turn")

@@ -7,6 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from agent.texts import say
 from tests.support.browser import BROWSER, Page, Visits, expect
 from tests.support.browser_page import ends, part
 from tests.support.command_line import EN, ZH
@@ -201,7 +202,7 @@ def test_a_question_asked_anew_says_what_changed_also_after_a_reload(
     person = visit(fresh=True)
     page = person.tab(f"/app?thread={thread}")
     first, second = part(page, "exports").first, part(page, "exports").nth(1)
-    anew = "再问一遍，看看有什么变化"
+    anew = say("page.answer_footer.anew", "zh")
     expect(second).to_be_visible()
     expect(second.get_by_role("button", name=anew)).to_have_count(0)
     first.get_by_role("button", name=anew).click()

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from agent.texts import say
 from tests.support.browser import BROWSER, Locator, Page, Visit, Visits, expect
 from tests.support.browser_page import ask, ends, part, question_box, thread_of
 from tests.support.command_line import ZH
@@ -52,7 +53,7 @@ def test_a_position_goes_with_the_question_after_one_has_agreed(
     person = visit(geolocation=HERE, permissions=["geolocation"])
     page = person.tab()
     panel = opened(page)
-    expect(panel).to_contain_text("只随接下来的提问发送")
+    expect(panel).to_contain_text(say("page.location.how", "zh"))
     panel.get_by_role("button", name="使用我的位置").click()
     expect(near(page).get_by_role("button").first).to_be_focused()
     expect(near(page)).to_contain_text("±40 m")
@@ -90,7 +91,7 @@ def test_nothing_is_asked_of_the_browser_before_one_says_so(visit: Visits) -> No
     )
     person.context.add_init_script("navigator.geolocation.getCurrentPosition = () => asked()")
     page = person.tab()
-    expect(opened(page)).to_contain_text("只随接下来的提问发送")
+    expect(opened(page)).to_contain_text(say("page.location.how", "zh"))
     ends(ask(page, ZH))
     assert sent(person) == [None]
 
@@ -116,8 +117,8 @@ def test_where_it_is_denied_one_types_a_place(visit: Visits) -> None:
     page = person.tab()
     panel = opened(page)
     panel.get_by_role("button", name="使用我的位置").click()
-    expect(panel.get_by_role("status")).to_contain_text("浏览器没有允许读取位置")
-    expect(panel.get_by_role("status")).to_contain_text("也可以把地点直接写在问题里")
+    expect(panel.get_by_role("status")).to_contain_text(say("page.location.denied", "zh"))
+    expect(panel.get_by_role("status")).to_contain_text(say("page.location.instead", "zh"))
     expect(panel.get_by_role("button", name="再试一次")).to_be_focused()
     expect(panel.get_by_role("button", name="在地图上点选")).to_have_count(0)
     turn = ends(ask(page, ZH))
@@ -131,7 +132,7 @@ def test_where_it_is_denied_one_taps_the_map(visit: Visits, thread: str, width: 
     ends(page.locator("article.turn"))
     panel = opened(page)
     panel.get_by_role("button", name="使用我的位置").click()
-    expect(panel.get_by_role("status")).to_contain_text("浏览器没有允许读取位置")
+    expect(panel.get_by_role("status")).to_contain_text(say("page.location.denied", "zh"))
     panel.get_by_role("button", name="在地图上点选").click()
     anchor = part(page, "map").locator(".map-anchor").bounding_box()
     assert anchor
@@ -167,7 +168,7 @@ def test_who_was_asked_for_a_place_asks_again_with_the_position(visit: Visits) -
     page = person.tab()
     turn = ends(ask(page, "附近的咖啡馆"))
     turn.get_by_role("button", name="附上我的位置").click()
-    expect(near(page)).to_contain_text("只随接下来的提问发送")
+    expect(near(page)).to_contain_text(say("page.location.how", "zh"))
     expect(near(page).get_by_role("button", name="使用我的位置")).to_be_focused()
     page.keyboard.press("Enter")
     again = page.locator("article.turn").nth(1)

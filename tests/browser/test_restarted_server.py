@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 from langgraph_sdk import get_sync_client
 
+from agent.texts import say
 from tests.support.browser import BROWSER, Locator, Page, Visits, expect
 from tests.support.browser_page import ask, ends, part, thread_of
 from tests.support.command_line import ASPECTS_EN
@@ -16,7 +17,7 @@ from tests.support.page_server import page_server
 
 __all__ = ["service_fixture"]
 pytestmark = BROWSER
-LOST = "服务器重启过，正在接着做…"
+LOST = say("page.timeline.lost", "zh")
 DOWN = "ERR_(CONNECTION_REFUSED|CONNECTION_RESET|INCOMPLETE_CHUNKED_ENCODING|EMPTY_RESPONSE)|404"
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from agent.texts import say
 from tests.support.browser import BROWSER, Locator, Page, Visits, expect
 from tests.support.browser_page import ask, ends, part, question_box
 from tests.support.command_line import ZH, searches
@@ -121,7 +122,7 @@ def test_a_plan_of_which_nothing_is_left_cannot_go_on(visit: Visits) -> None:
 def test_another_question_puts_a_plan_aside_and_says_so(visit: Visits) -> None:
     page = visit().tab()
     turn = planned(page)
-    expect(question_box(page)).to_have_attribute("placeholder", "也可以问别的，这个计划会先放下")
+    expect(question_box(page)).to_have_attribute("placeholder", say("page.composer.aside", "zh"))
     question_box(page).focus()
     page.get_by_text("先看计划").click()
     ends(ask(page, ZH))
@@ -146,7 +147,7 @@ def test_a_cancelled_plan_ends_the_question(visit: Visits) -> None:
     part(turn, "review").get_by_role("button", name="取消").click()
     expect(part(turn, "review")).to_be_hidden()
     ends(turn)
-    expect(part(turn, "answer")).to_contain_text("网页和地图都没有搜索")
+    expect(part(turn, "answer")).to_contain_text(say("answer.cancelled", "zh"))
     expect(part(turn, "timeline").locator('.step[data-kind^="search"]')).to_have_count(0)
     page.get_by_text("先看计划").click()
     ends(ask(page, ZH))

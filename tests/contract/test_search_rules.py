@@ -10,7 +10,7 @@ from agent.core.calls import Calls
 from agent.core.errors import ConfigurationError
 from agent.search.hits import RULED_OUT, Endpoint, Hit, HitSearch, WebTask, make_hit, rules_text
 from agent.search.rules import SearchRules, rules_of, today_here
-from agent.texts import problem_text
+from agent.texts import problem_text, say
 from tests.support.lab import laboratory
 from tests.support.rows import by_examples
 from tests.support.search_bench import Bench, bench_fixture, running_fixture
@@ -266,7 +266,7 @@ def test_a_date_to_come_is_refused_in_the_reader_s_language() -> None:
     with pytest.raises(ConfigurationError, match="search_since") as refused:
         Configuration(search_since="2099-01-01")
     assert problem_text(refused.value, "zh") == "search_since：不能是将来的日期"
-    assert problem_text(refused.value, "en") == "search_since must not be in the future."
+    assert problem_text(refused.value, "en") == f"search_since {say('faults.in_the_future', 'en')}."
     with pytest.raises(ConfigurationError, match="a day of the calendar"):
         Configuration(search_since="2026-02-30")
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from agent.batch.answers import RowFile
+from agent.texts import say
 from tests.support.batch_lab import Here, here_fixture, rows_in, write_questions
 from tests.support.command_line import (
     CANARY,
@@ -87,7 +88,7 @@ def test_answers_in_another_form_stand_beside_their_rows(cli: Cli, here: Here) -
     asked = ("batch", "questions.jsonl", *TO, "--offline", "--format", "gaia", "--limit", "2")
     done = here(*asked, "--score")
     assert done.code == 0, done.err
-    assert "nothing to score: no question has an expected answer" in done.out
+    assert say("batch.unscorable", "en") in done.out
     assert [set(row) for row in rows(cli)] == [{"task_id", "model_answer", "reasoning_trace"}] * 2
     assert len(rows_in(cli.folder / "answers.jsonl.rows.jsonl")) == 2
 
@@ -169,7 +170,7 @@ def test_nothing_new_begins_once_the_cost_is_reached(
     assert "stopped, 2 left" in done.err
     assert len(rows(cli)) == 1
     assert rows(cli)[0]["usage"]["cost_usd"] > 0
-    assert "With a higher --max-cost, go on with: " in done.err
+    assert say("batch.more_cost", "en", command="") in done.err
     assert "--max-cost 1e-06" in done.err
 
 

@@ -11,13 +11,13 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
 from agent.assistants.registry import ASSISTANTS
+from agent.texts import say
 from tests.support.command_line import Cli, cli_fixture
 from tests.support.dev_server import DevServer, dev_server
 from tests.support.terminal import terminal
 
 __all__ = ["cli_fixture"]
 pytestmark = [pytest.mark.server, pytest.mark.slow]
-SAID = "The plan that waits on this thread is one of {assistant}; answer it there"
 QUESTION = "宁德时代钠离子电池的技术路线与同行相比如何"
 
 
@@ -55,7 +55,7 @@ async def test_another_assistant_is_refused_by_the_name_of_the_one_that_waits(
                 thread, other, command={"resume": {"decisions": [{"type": "approve"}]}}
             )
         assert refused.value.response.status_code == 422
-        assert SAID.format(assistant=owner) in str(refused.value.__notes__)
+        assert say("faults.other_assistant", "en", assistant=owner) in str(refused.value.__notes__)
     assert (await client.threads.get(thread))["status"] == "interrupted"
     ended: Any = await client.runs.wait(thread, owner, command={"resume": {"cancel": True}})
     assert ended["cancelled"] is True
@@ -73,7 +73,7 @@ def test_a_command_with_another_assistant_says_whose_plan_waits(cli: Cli) -> Non
     other = (*ask, "--thread", thread, "--assistant", "team_answer")
     with terminal(*other, folder=cli.folder, env=env) as second:
         assert second.ends() == 1
-        assert "这个对话里等待确认的是 agent 的计划，请用它来回答" in second.text
+        assert say("faults.other_assistant", "zh", assistant="agent") in second.text
         assert "Traceback" not in second.text
     with terminal(*ask, "--thread", thread, folder=cli.folder, env=env) as third:
         third.expect("\n> ")

@@ -343,9 +343,7 @@ def test_two_files_are_compared_in_plain_words_of_both_languages(
     assert say("compare.basis", "en", pairs=10, judge="gemini-3.8-flash") in done.out
     assert "Correct: A 20.0%, B 100.0%; difference +80.0 points" in done.out
     assert say("compare.split", "en", split=8, a=0, b=8) in done.out
-    assert "→ B is better: chance alone makes such a difference, or a larger one, in 0.8%" in (
-        done.out
-    )
+    assert say("compare.b_better", "en", p="0.8%") in done.out
     chinese = here("compare", "b.jsonl", "a.jsonl", ANSWER_LANGUAGE="zh")
     assert say("compare.a_better", "zh", p="0.8%") in chinese.out
     found = json.loads(here("compare", "a.jsonl", "b.jsonl", "--json", **ENGLISH).out)
@@ -371,8 +369,8 @@ def test_a_small_difference_is_not_called_one(cli: Cli, here: Here, env: dict[st
     judged(cli, here, env, "a.jsonl", "ccccci")
     judged(cli, here, env, "b.jsonl", "cccccc")
     told = here("compare", "a.jsonl", "b.jsonl", **ENGLISH).out
-    assert "→ It is not shown that they differ" in told
-    assert "With fewer than 6 questions on which only one is correct" in told
+    assert say("compare.same", "en", p="100%").split(":")[0] in told
+    assert say("compare.few_split", "en", least=6) in told
 
 
 def test_reports_are_compared_by_criterion(cli: Cli, here: Here, env: dict[str, str]) -> None:
@@ -395,7 +393,7 @@ def test_reports_are_compared_by_criterion(cli: Cli, here: Here, env: dict[str, 
         in told
     )
     assert "comprehensiveness: A 4.00, B 5.00; +1.00" in told
-    assert "With fewer than 6 reports this test can show nothing" in told
+    assert say("compare.too_few_pairs", "en", least=6) in told
     assert "A = a.jsonl (team_answer, max_searches=3)" in told
 
 
@@ -406,7 +404,7 @@ def test_files_without_verdicts_or_a_common_judge_are_not_compared(
     put(cli, "b.jsonl", of("0", "Incorrect"))
     refused = here("compare", "a.jsonl", "b.jsonl", **ENGLISH)
     assert refused.code == 2
-    assert "b.jsonl has no verdicts yet: `tanlu judge` it first." in refused.err
+    assert f"b.jsonl {say('compare.unjudged', 'en')}." in refused.err
     assert here("judge", "b.jsonl", "--model", "gemini-3.5-flash-lite", **env).code == 0
     refused = here("compare", "a.jsonl", "b.jsonl", **ENGLISH)
     assert refused.code == 2

@@ -8,6 +8,7 @@ import pytest
 from agent.cli.ask import _FORMATS, _save
 from agent.cli.record import RunRecord
 from agent.client.run_result import RunName, RunResult, outcome_of
+from agent.texts import say
 from tests.unit.export_samples import place
 
 
@@ -32,7 +33,7 @@ def test_a_file_that_cannot_be_written_is_named_and_the_others_are_written(
     lines = capsys.readouterr().err.splitlines()
     assert sum("没有排好的行程" in line for line in lines) == 2
     assert [line for line in lines if "--pocket-map" in line] == [
-        "tanlu: --pocket-map 没有保存：这个答案里没有排好的行程。"
+        f"tanlu: --pocket-map 没有保存：{say('export.no_outing', 'zh')}。"
     ]
 
 

@@ -1,5 +1,6 @@
 import argparse
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from agent.cli.parser import build_parser, join_negative_values
 from agent.cli.request import MAX_QUESTION, AskRequest, read_request
 from agent.client.connection import checked_settings
 from agent.core.errors import ConfigurationError, InputError
+from agent.texts import say
 from tests.support.rows import by_examples
 
 THREAD = "0b9f2f3e-5d2c-4c33-9f57-1c1d5a4f0a11"
@@ -71,7 +73,7 @@ def test_an_option_that_the_assistant_does_not_take_is_named_as_it_was_given() -
 
 
 def test_the_pocket_map_is_a_drawing_or_a_pdf() -> None:
-    with pytest.raises(InputError, match=r"^--pocket-map must end in \.svg or \.pdf\.$"):
+    with pytest.raises(InputError, match=re.escape(say("faults.usage.pocket_map", "en"))):
         request("q", "--pocket-map", "a.png")
     assert request("q", "--pocket-map", "a.SVG").context == {"outing": "on"}
 

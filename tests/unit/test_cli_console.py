@@ -372,7 +372,7 @@ def test_installing_the_map_server_is_told(capsys: pytest.CaptureFixture[str]) -
     source.info("not heard")
     assert capsys.readouterr().err.splitlines() == [
         "- Map: installing the map server once (npm ci)",
-        "- 地图：正在安装地图服务，只需这一次（npm ci）",
+        f"- 地图：{say('progress.installing', 'zh')}",
         "- 地图：地图服务已安装",
     ]
 

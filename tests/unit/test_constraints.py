@@ -596,5 +596,5 @@ def test_what_is_only_beside_what_was_asked_for_stands_behind_it() -> None:
 def test_a_price_of_which_the_map_does_not_tell_what_it_is_per_says_so() -> None:
     """A bare ¥10 of a car park was told as ten an hour."""
     park = record(cost=10.0, per_head=False, category="停车场")
-    assert cost_text(park, "en") == "¥10 (per what: not on the map)"
+    assert cost_text(park, "en") == say("records.price", "en", cost=10)
     assert cost_text(record(cost=700.0, per_head=False, per_night=True), "en") == "¥700 a night"

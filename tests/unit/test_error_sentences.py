@@ -8,7 +8,7 @@ from agent.client.connection import run_error
 from agent.core.errors import AgentError, ConfigurationError, InputError, StoreFailed
 from agent.core.strings import as_sentence
 from agent.server.http import private_json
-from agent.texts import problem_text, reason_of
+from agent.texts import problem_text, reason_of, say
 
 SENTENCES = [
     ("nothing was found", "Nothing was found."),
@@ -49,7 +49,7 @@ def test_the_command_line_tells_sentences_and_a_command_as_it_is_typed(
 ) -> None:
     fail(AgentError("the server is away"))
     fail(StoreFailed("TANLU_DATA_DIR", "the disk is full"), then="Go on with: tanlu ask --thread 1")
-    fail("it broke → Try again later, or check with `tanlu doctor`")
+    fail(f"it broke → {say('remedies.other', 'en')}")
     one, two, three, four = capsys.readouterr().err.splitlines()
     assert one == "tanlu: The server is away."
     assert two.startswith("tanlu: TANLU_DATA_DIR: the disk is full; nothing more")

@@ -150,7 +150,9 @@ def test_the_answer_stands_once_and_its_sources_once() -> None:
     page = html_page(answer())
     assert page.count("停车场价格") == 1
     assert page.count(NOTICE) == 1
-    assert page.index("示例数据，不是实时结果") < page.index("步行街两侧") < page.index(NOTICE)
+    assert (
+        page.index(say("page.notice.offline", "zh")) < page.index("步行街两侧") < page.index(NOTICE)
+    )
     assert page.count(">遛娃指南</a>") == 1
 
 
@@ -282,7 +284,10 @@ def test_the_markdown_document_is_complete() -> None:
     assert written.startswith("# 王府井附近适合遛娃的好去处\n")
     assert "\n\n**步行街两侧**适合带孩子[1]，雨天去室内[2]。\n\n**没有查到的**\n" in written
     assert "\n**来源**\n\n1. [遛娃指南][1] — example.com\n2. [儿童乐园][2]" in written
-    assert written.splitlines()[2] == "2026-11-21 19:41（北京时间） · 示例数据，不是实时结果"
+    assert (
+        written.splitlines()[2]
+        == f"2026-11-21 19:41（北京时间） · {say('page.notice.offline', 'zh')}"
+    )
     assert "| [儿童乐园][2] | 220 m | 4.6 |" in written
     assert "数据 © 高德地图，查询于 2026-11-21 19:40（北京时间）" in written
 

@@ -66,7 +66,7 @@ def test_a_report_has_its_headings_lists_tables_and_its_sources_once() -> None:
     assert shown[:2] == [
         ("Title", "报告"),
         ("Caption", "王府井附近适合遛娃的好去处 · 2026-11-21 19:41（北京时间） · "
-                    "示例数据，不是实时结果"),
+                    + say("page.notice.offline", "zh")),
     ]  # fmt: skip
     assert ("Normal", "步行街适合带孩子[1]，code。") in shown
     items = ("一", "二", "其中之一", "重新", "停车场价格")

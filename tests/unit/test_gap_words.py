@@ -120,7 +120,7 @@ def test_search_strings_settings_and_codes_are_not_told_to_the_reader() -> None:
         query="杭州西湖一日游路线安排攻略 2026",
         provider="amap",
         code="budget_max_map_calls",
-        message="本次运行的地图调用次数已用完（max_map_calls），其余地图查询已跳过",
+        message="max_map_calls 已用完",
     )
     failed = failure_gap(
         WebTask("王府井 室内亲子乐园", "", "zh", "2026-11-21", "google:gemini-9"),
@@ -129,7 +129,7 @@ def test_search_strings_settings_and_codes_are_not_told_to_the_reader() -> None:
         text="failed",
     )
     note = reader_note([spent, failed, spent], "可以去公园。", "zh")
-    assert note == "*另：地图只查了一部分；有网页搜索没有成功，可能漏了资料。*"
+    assert note == f"*另：地图只查了一部分；{say('missing.web', 'zh')}。*"
 
 
 def test_what_was_not_found_is_told_in_its_own_words_once_and_on_one_line() -> None:
@@ -144,7 +144,7 @@ def test_what_was_not_found_is_told_in_its_own_words_once_and_on_one_line() -> N
     [
         ("map_place_not_found", "没有查到“甲”在哪里", "Nothing was found on where “甲” is"),
         ("map_no_results", "没有查到符合“甲”的地点", "No place was found that fits “甲”"),
-        ("ungrounded", "没有查到能引用的资料。", "Nothing that can be cited was found."),
+        ("ungrounded", say("search.ungrounded", "zh"), say("search.ungrounded", "en")),
     ],
 )
 def test_what_was_not_found_is_said_without_the_map_and_the_search(

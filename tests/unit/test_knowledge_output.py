@@ -12,6 +12,7 @@ from agent.cli.ingest import BarListener, result_line
 from agent.cli.parser import build_parser
 from agent.cli.search import snippet
 from agent.knowledge.ingest import AS_BEFORE, FileOutcome, FileResult, Report
+from agent.texts import say
 
 READ = FileResult("docs/a.md", "read", documents=1, chunks=3)
 FAILED = FileResult("docs/b.pdf", "failed", "it is broken", "page_unreadable")
@@ -51,7 +52,7 @@ def test_the_lines_of_ingest_are_chinese_for_a_chinese_reader(
         "1 个文档，3 段，2.0 秒（每秒 1.0 个文件）",
         "  失败 docs/b.pdf: it is broken",
         "  已不在 docs/c",
-        "--prune 会移除已不在的文档",
+        say("ingest.prune", "zh"),
     ]
 
 

@@ -22,7 +22,7 @@ from agent.mcp.amap.records import (
     route_link,
 )
 from agent.mcp.records import MapOptions, MapRecords, MapResult
-from agent.texts import Language
+from agent.texts import Language, say
 from tests.support.rows import by_examples
 
 DETAIL: dict[str, Any] = {
@@ -103,7 +103,7 @@ def test_unknown_facts_are_none() -> None:
     [
         ("餐饮服务;中餐厅;中餐厅", "¥300 a head"),
         ("住宿服务;宾馆酒店;三星级宾馆", "¥300 a night"),
-        ("购物服务;专卖店;玩具店", "¥300 (per what: not on the map)"),
+        ("购物服务;专卖店;玩具店", say("records.price", "en", cost=300)),
     ],
 )
 def test_a_price_says_what_it_is_per_where_the_kind_of_place_does(kind: str, told: str) -> None:

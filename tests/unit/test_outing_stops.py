@@ -229,7 +229,7 @@ def test_unknown_hours_are_told_and_do_not_keep_a_place_out():
     assert [stop.get("hours_unknown", False) for stop in outing["stops"]] in (
         [True, False], [False, True],
     )  # fmt: skip
-    assert "开放时间不明，请先确认：胡同" in outing_section(outing, "zh")
+    assert say("outing.hours_not_known", "zh", names="胡同") in outing_section(outing, "zh")
 
 
 def test_measured_ways_are_told_as_they_are_and_others_as_estimates():

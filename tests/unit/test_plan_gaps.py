@@ -6,6 +6,7 @@ from agent.assistants.common.gaps import gap_lines, reader_note, run_gap
 from agent.assistants.plan_execute.state import PlanState
 from agent.assistants.plan_execute.write_dossier import task_gaps_told_once
 from agent.evidence.types import Gap
+from agent.texts import say
 
 COST, LIFE = "澄远储能 成本", "澄远储能 循环寿命"
 
@@ -26,7 +27,7 @@ def test_a_reader_learns_that_a_dossier_rests_on_own_documents_alone() -> None:
     gaps = task_gaps_told_once([gap(COST), gap(LIFE)], state([COST, LIFE], ["empty", "empty"]))
     text = "成本为 0.0773 元/kWh。现场的循环寿命没有查到。"
     note = reader_note(gaps, text, "zh")
-    assert note == "*另：外部来源没有带来可用的资料，以上只依据资料库里的文档。*"
+    assert note == f"*另：{say('plan_execute.gaps.documents_alone', 'zh')}*"
 
 
 def test_a_task_that_documents_answered_is_no_gap_beside_one_that_pages_answered() -> None:

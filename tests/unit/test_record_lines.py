@@ -93,7 +93,7 @@ def test_nothing_to_pay_is_free_at_a_temple_and_not_known_at_a_restaurant() -> N
     assert [cost_text(temple, language) for language in ("zh", "en")] == ["免费", "free"]
     assert "免费" in place_facts(temple, "zh").split(" | ")
     table = place_table([temple, place(type="餐饮服务;中餐厅;中餐厅", cost="0")], "zh")
-    assert [row.split(" | ")[4] for row in table.splitlines()[2:]] == ["免费", "未知"]
+    assert [row.split(" | ")[3] for row in table.splitlines()[2:]] == ["免费", "未知"]
 
 
 def test_a_walk_that_was_measured_is_told_with_its_minutes() -> None:

@@ -418,7 +418,7 @@ def test_the_headline_and_what_was_tried_do_nothing_but_show_their_words() -> No
     told = tried([*pool, evidence("s1", cached=True)], "en")
     assert "evil.example" not in told
     assert told.count("\n- ") == 2
-    assert tried([], "zh") == "没有进行过任何搜索或计算。"
+    assert tried([], "zh") == say("team_answer.answer.tried_nothing", "zh")
 
 
 def test_what_was_opened_is_told_by_its_title_and_never_by_an_id_or_a_tool() -> None:
