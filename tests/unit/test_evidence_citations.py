@@ -172,6 +172,8 @@ def test_f8_no_blank_stands_between_punctuation_and_a_citation(written: str, kep
         ("- **甲**：乙 **丙。**\n**丁：**戊", "- **甲**：乙 **丙。**\n**丁：** 戊"),
         ("**not found [^none]**. [^none] **Next.** Then", "**not found**. **Next.** Then"),
         ("**沒有查到**[^none]**，頁面**", "**沒有查到** **，頁面**"),
+        ("沒有素食餐廳。 [^none] 最近的是", "沒有素食餐廳。最近的是"),
+        ("없습니다. [^none] 가장 가까운", "없습니다. 가장 가까운"),
         ("2**(3) and x ** y and `**a.**b`", "2**(3) and x ** y and `**a.**b`"),
     ],
 )

@@ -550,15 +550,17 @@ class Citer:
     def _emit(self, piece: str) -> None:
         """Put text out; a space keeps what a removal brought together from meaning anything.
 
-        Blanks wait for what follows them: beside a removal one remains, before punctuation none.
+        Blanks wait for what follows them: beside a removal one remains, before punctuation, or
+        behind that of a script without blanks, none.
         """
         body = piece.lstrip(" ")
         blank = self._blank + piece[: len(piece) - len(body)]
         self._blank = blank[:1] if self._gap else blank
         if not body:
             return
-        if body[0] in CLOSES and (self._gap or (self._adjacent and body[0] != "\n")):
-            self._blank = ""
+        is_behind_wide = self._gap and self._tail[-1:] in _WIDE_CLOSES
+        closes = body[0] in CLOSES and (self._gap or (self._adjacent and body[0] != "\n"))
+        self._blank = "" if is_behind_wide or closes else self._blank
         visible = body.rstrip(" ")
         text = self._blank + visible
         self._blank = ""
