@@ -524,12 +524,12 @@ class _Planner:
         self._aim, self._maps, self._meter, self._emit = aim, services.maps, meter, emit
         self._all = places
         self.ways: Legs = {}
-        """Of these the measured ones, on foot."""
+        """The measured ones on foot to the stops of the plan."""
         self._places, self._against = sorted_out(places, aim)
 
     async def outing(self) -> Outing | None:
         """Return the plan, linked to the map; None where no stop fits into the day."""
-        self.ways = walks = await self._walks()
+        walks = await self._walks()
         outing = await self._planned(walks)
         if outing and (rides := await self._rides(outing)):
             outing = await self._planned({**walks, **rides})
@@ -538,6 +538,7 @@ class _Planner:
                 outing["told"] = [*outing.get("told", ()), *lines]
             by_id = {place["id"]: place for place in self._places}
             stops = [by_id[id] for id in places_of(outing)]
+            self.ways = {ends: leg for ends, leg in walks.items() if ends[1] in places_of(outing)}
             named = [(place["name"], place["location"]) for place in stops]
             outing["url"] = self._maps.stops_link(named)
         return outing
