@@ -1,8 +1,9 @@
 """How long a reply may be, what becomes of a prompt that is too long, calls that end early."""
 
+import ast
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +36,27 @@ CHAT, FLASH = "openai:sample-chat", "gemini-3.8-flash"
 MATERIAL = "\n".join(f"- fact {n}: the metro of city {n} opened in {1900 + n}" for n in range(300))
 LONG = [SystemMessage("You answer."), HumanMessage(f"<facts>\n{MATERIAL}\n</facts>\nWhich is it?")]
 SOURCE = Path(__file__).parents[2] / "src/agent"
+_FOURTH = "parsed_or_gap"
+"""Takes the form of a reply as its fourth argument."""
+
+
+def forms_of(node: ast.AST) -> Iterator[ast.expr]:
+    """Yield what says the form of a reply: `schema=…`, `schema = …`, an argument of `_FOURTH`."""
+    match node:
+        case ast.keyword(arg="schema", value=form):
+            yield form
+        case ast.Assign(targets=[ast.Name(id="schema")], value=ast.IfExp() as form):
+            yield form
+        case ast.Call(func=ast.Name(id=name), args=[_, _, _, form, *_]) if name == _FOURTH:
+            yield form
+
+
 FORMS = {
     name
     for path in SOURCE.rglob("*.py")
-    for written in re.findall(r"(?<!_)schema=([^,()\n]+)", path.read_text("utf-8"))
-    for name in re.findall(r"\b[A-Z]\w+", written)
+    for node in ast.walk(ast.parse(path.read_text("utf-8")))
+    for form in forms_of(node)
+    for name in re.findall(r"\b[A-Z]\w+", ast.unparse(form))
     if not name.endswith(("Configuration", "S", "None"))
 }
 

@@ -50,7 +50,7 @@ class Worked:
 
     @property
     def day(self) -> date | None:
-        """Return the day that a sum with a day in it gives."""
+        """Return the date that comes out, if there is a date among the terms; else None."""
         return day_from(self.value) if self.days else None
 
     def __str__(self) -> str:

@@ -64,7 +64,10 @@ class Support:
 
 @dataclass(frozen=True)
 class Grounded:
-    """Hold marked text, the sources of its markers, and the signs of a search."""
+    """Hold marked text and the sources of its markers.
+
+    `queries` and `search_entry_point` (HTML of suggestions) are there if Google searched.
+    """
 
     text: str
     sources: list[Source]

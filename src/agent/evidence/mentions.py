@@ -84,9 +84,10 @@ def mentioned(places: Sequence[Place], text: str) -> dict[str, int]:
 
 
 def _without_namesakes(places: Sequence[Place], text: str) -> str:
-    """Return a text without the bold names that only begin with a place's one-word name.
+    """Return a text in which the bold names of other things are masked.
 
-    What follows it has capitals, and stands nowhere in the place's record.
+    "**Fazer Kitchen Bar**" is not the place "Fazer" if its further words, all in capitals, stand
+    nowhere in the record of that place.
     """
     pieces = text.split("**")
     for at in range(1, len(pieces) - 1, 2):

@@ -84,7 +84,11 @@ def as_told(answer: FinishedAnswer) -> list[str]:
 
 
 def file_text(answer: FinishedAnswer) -> str:
-    """Return the same below a file's title, which is a report's own."""
+    """Return `answer_text` as a file has it, below its title.
+
+    A title of the report's own is left out, as the file has it already; headings go down by as
+    many levels as keep them below it.
+    """
     text = answer_text(answer)
     text = text.partition("\n")[2].lstrip("\n") if own_title(answer) else text
     heads = [token for token in answer_parser().parse(text) if token.type == "heading_open"]

@@ -39,7 +39,10 @@ class Embedded:
 
 @dataclass(frozen=True)
 class ModelChoice:
-    """Hold a model by the service's name for it; `dimensions` None leaves their number to it."""
+    """Name an embedding model of a service.
+
+    `dimensions` is the length of its vectors; None leaves that to the model.
+    """
 
     service: str
     name: str

@@ -128,9 +128,10 @@ class KeyedReader:
         *,
         named: Callable[[Mapping[str, Sequence[str]]], set[str]] = lambda names: set(),
     ) -> list[Place]:
-        """Enter the best places of a reply and those that are `named`, but what is too far.
+        """Add the first places of a reply to the records, and return those that were added.
 
-        Once pages were read, only these.
+        `named` gets the names by id and returns the ids to add besides, whatever their rank; once
+        web pages were read only these are added. What lies too far away is left out.
         """
         rows, options = self._service.places(reply), self.records.options
         names = {row["id"]: [row["name"], row.get("name_en", "")] for row in rows}

@@ -45,7 +45,7 @@ class Loop:
         self._tail, self._new = "", 0
 
     def take(self, text: str) -> bool:
-        """Return whether the text loops by now."""
+        """Add the next piece of the text, and return whether all of it so far ends in a loop."""
         self._tail = (self._tail + text)[-_TAIL:]
         self._new += len(text)
         if not self.found and self._new >= _STEP:
@@ -123,6 +123,8 @@ REPLY_TOKENS: Mapping[str, int] = {
     "Rulings": 4000,
     "Differences": 2000,
     "Findings": 3000,
+    "Revision": 2000,
+    "RevisionWithLooks": 2000,
     "Capital": 400,
 }
 """Tokens of a filled-in form by its name: about twice what a full one needs."""

@@ -109,7 +109,10 @@ def _wide(head: bytes) -> str | None:
 
 
 def _telling(body: bytes) -> bytes:
-    """Return the lines that are not ASCII, without the halves of characters at the ends."""
+    """Return a sample of a file by which its encoding can be told: its lines that are not ASCII.
+
+    It is cut between characters, so that no half of one stands at an end.
+    """
     if b"\x00" in body:  # zero is half of an ASCII character: lines cannot be cut out
         return body[:_SAMPLE]
     lines, length = list[bytes](), 0

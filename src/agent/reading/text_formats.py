@@ -307,7 +307,7 @@ def _is_rule(line: str) -> bool:
 
 
 def _reaches(rule: str, title: str) -> bool:
-    """Tell whether a rule is as long as its title; Han characters count once or twice."""
+    """Tell whether the line under a title (`=====`) has at least as many signs as the title."""
     return len(rule.rstrip()) >= len(title.strip())
 
 

@@ -91,7 +91,10 @@ _Version = tuple[tuple[str, int, int], ...]
 
 @dataclass(frozen=True)
 class PageFile:
-    """Hold one file; `etag` is weak, for it stands for the compressed bytes, too."""
+    """Hold one file of the page, as it is and compressed.
+
+    One weak `etag` stands for both forms.
+    """
 
     body: bytes
     compressed: bytes

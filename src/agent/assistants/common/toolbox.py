@@ -543,7 +543,7 @@ class Toolbox:
         outcome.source_ids = [outcome.calculation["id"]]
 
     def _sums(self, text: str) -> str:
-        """Return a result of one line, or what each of its lines is for, where that is short."""
+        """Return a title: the one line of an output, or the labels of its lines ("cost, time")."""
         lines = text.strip().splitlines()
         parted = (line.replace("：", ":").partition(":") for line in lines)
         names = [name.strip() for name, sign, _ in parted if sign and not name[-1:].isdigit()]

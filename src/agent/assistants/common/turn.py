@@ -342,7 +342,7 @@ class Share:
 def share_spent(
     share: Share, spent: Usage | None, configuration: Configuration, meter: Meter
 ) -> str:
-    """Return the limit of which no more than `share` is left; empty while there is none."""
+    """Return the first limit that is used up but for what `share` keeps; "" if none is."""
     usage = spent or no_usage()
     if configuration.answer_now:
         return "answer_now"

@@ -86,7 +86,7 @@ EXPLORING: tuple[BaseTool, ...] = (
 
 
 def thought_of(call: ToolCall) -> str:
-    """Return the reflection that a call carries, of `think_tool` or beside another's arguments."""
+    """Return the `reflection` among a call's arguments, which every tool may have."""
     return _text(call["args"], "reflection", MAX_THOUGHT)
 
 

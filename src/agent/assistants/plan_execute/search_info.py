@@ -276,7 +276,10 @@ class _Searching:
         return pool, targets, [*results, await self._neighbours(results)]
 
     async def _neighbours(self, results: Sequence[Found]) -> Found:
-        """Return what else the own documents say that targets found."""
+        """Search once more those own documents in which a target found something.
+
+        Return the passages that no target has, nearest to the question and the tasks' queries.
+        """
         hits_by_key = {passage_key(hit): hit for each in results for hit, _ in each.hits}
         ids = dict.fromkeys(hit.document["id"] for hit in hits_by_key.values())
         own = [id for id in ids if id not in self.papers]

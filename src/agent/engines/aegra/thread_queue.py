@@ -150,7 +150,7 @@ class ThreadLocks:
         await self._lock(_START, _LOOK_SECONDS)
 
     async def started(self) -> None:
-        """Let the next instance start."""
+        """Give back what `start_alone` took: the next instance may start."""
         await self._give_back(_START)
 
     async def aclose(self) -> None:

@@ -57,7 +57,7 @@ def stop_text(stop: Stop, language: Language) -> str:
 
 
 def numbers(outing: Outing) -> list[int | None]:
-    """Return the number of each stop, as it stands on the map; meals anywhere have none."""
+    """Return the number that each stop has on the map; None for a meal without a chosen place."""
     count = 0
     counted: list[int | None] = []
     for stop in outing["stops"]:

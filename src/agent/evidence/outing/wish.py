@@ -140,7 +140,10 @@ def is_looked_up(stop: str, change: str, meant: Sequence[object]) -> bool:
 
 
 def _incoming(stop: str, time: str, meals: Sequence[Meal]) -> Incoming:
-    """Return what is said of a stop that comes in; at a stated meal's time it is that meal."""
+    """Return the entry of a stop that a change adds to a day, by its name or as a meal.
+
+    It is a meal if it is called so ("lunch"), or if its time is that of one of the stated `meals`.
+    """
     stated: list[Meal] = [
         meal for meal, (first, last) in MEALS.items()
         if stop == meal or (meal in meals and time and first <= minutes_of(time) <= last)

@@ -401,7 +401,10 @@ def _nearest_first(places: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _rank(place: Mapping[str, Any]) -> tuple[bool, float, str]:
-    """Return the order of places: named ones first, each known fact is worth some of the way."""
+    """Return a key to sort places by: named ones first, then the near ones.
+
+    Each known fact (hours, telephone, …) lets a place count as nearer.
+    """
     known = sum(1 for name in _COMPLETE if place.get(name))
     far = (place.get("distance_m", 0) + 100) / (1 + 0.3 * known)
     return "name" not in place, far, place["id"]

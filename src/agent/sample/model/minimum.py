@@ -160,7 +160,7 @@ def web_research(turn: ModelTurn) -> ModelReply:
 
 
 def reflection(_turn: ModelTurn) -> ModelReply:
-    """Reply that it is enough."""
+    """Return the reply of a reflection that finds the material sufficient and asks nothing more."""
     return ModelReply(json={"is_sufficient": True, "knowledge_gap": "", "follow_up_queries": []})
 
 

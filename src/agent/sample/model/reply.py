@@ -62,7 +62,10 @@ def fit_schema(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any]) -
 
 
 def least(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
-    """Return the emptiest value that a JSON schema allows."""
+    """Return the emptiest value that a JSON schema allows: its default, "", 0, [] or null.
+
+    `root` is the whole schema, in which references are looked up.
+    """
     schema = _dereference(schema, root)
     if "default" in schema or "const" in schema:
         return schema.get("default", schema.get("const"))

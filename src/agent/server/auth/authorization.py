@@ -169,13 +169,13 @@ async def update_assistant(ctx: Auth.types.AuthContext, value: Value) -> Filter:
 
 @auth.on.assistants.delete
 async def delete_assistant(ctx: Auth.types.AuthContext, value: Value) -> Filter:
-    """Allow own ones."""
+    """Return the filter that leaves a caller's own assistants."""
     return _own(ctx, value)
 
 
 @auth.on.crons
 async def crons(ctx: Auth.types.AuthContext, value: Value) -> Filter:
-    """Allow own ones."""
+    """Return the filter that leaves a caller's own scheduled runs, to read or delete."""
     return _own(ctx, value)
 
 
