@@ -10,8 +10,13 @@ ROOT = Path(__file__).parents[2]
 PAGES = ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
 MOST = 19
 """Words of a sentence, on average over a page."""
-LONGEST = 26
-"""Words of any sentence of the reference, which is looked up and not read in order."""
+LONGEST = {
+    "README.md": 29,
+    "docs/first_minutes.md": 29,
+    "docs/reference.md": 26,
+    "docs/sample_questions.md": 30,
+}
+"""Words of any sentence of the pages that are read first, and of the reference."""
 _CODE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 _NO_PROSE = re.compile(r"^\s*(?:\||#|<|!\[).*$", re.MULTILINE)
 _ITEM = re.compile(r"^\s*(?:[-*]|\d+\.) ", re.MULTILINE)
@@ -38,6 +43,7 @@ def test_a_page_has_no_more_than_nineteen_words_a_sentence(page: str) -> None:
     assert sum(counted) <= MOST * len(counted)
 
 
-def test_no_sentence_of_the_reference_is_long() -> None:
-    reference = (ROOT / "docs/reference.md").read_text("utf-8")
-    assert not [one for one in sentences(reference) if words(one) > LONGEST]
+@pytest.mark.parametrize("page", LONGEST)
+def test_no_sentence_of_a_page_is_long(page: str) -> None:
+    text = (ROOT / page).read_text("utf-8")
+    assert not [one for one in sentences(text) if words(one) > LONGEST[page]]
