@@ -54,7 +54,7 @@ from agent.evidence.types import Source
 from agent.texts import Language, say
 
 log = logging.getLogger(__name__)
-_MOST_CALLS, _MOST_AT_ONCE = 16, 16
+_MOST_CALLS, _MOST_AT_ONCE, _MOST_AT_END = 16, 16, 9
 """Calls of one answer, and statements of one that goes on beside the text."""
 _MOST_TOLD = 4
 _MEANINGS = {MARK: "answer.no_source_says", CONTRADICTED: "answer.source_says_otherwise"}
@@ -250,7 +250,7 @@ class ClaimCheck:
         if self.judge is not None:
             rest = [one for one in self.statements
                     if one.key not in self._judging.asked and not self._is_open(one)]  # fmt: skip
-            self._ask(self.judge, batches(rest))
+            self._ask(self.judge, batches(rest, _MOST_AT_END))
             await ended(self._calls, self.seconds, late, longer=longer)
         rulings = {at: self._rulings[one.key] for at, one in enumerate(self.statements)
                    if one.key in self._rulings}  # fmt: skip
