@@ -207,7 +207,6 @@ def test_state_terminal_batch_row_and_exports_hold_the_corrected_text(
         "html": html_page(finished).split('<section class="checked">')[0],
     }
     for name, text in shown.items():
-        # There a place is a card, which leaves out what the text says.
         assert "★4.5, 524 m" in text, name
         assert not re.search("★ ?4.7", text), name
     [reworded] = [row for row in finished.statements if row["verdict"] == "revised"]

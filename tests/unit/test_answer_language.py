@@ -13,10 +13,10 @@ from agent.assistants.common.shown_records import places_as_shown
 from agent.client.run_result import RunName, outcome_of, values_of_answer
 from agent.evidence.records import forecast_told
 from agent.evidence.types import Weather, WeatherDay
+from agent.export.bullet_names import name_in
 from agent.export.html import html_page
 from agent.export.markdown import markdown_document
 from agent.export.place_cards import card_of
-from agent.export.told_parts import name_in
 from agent.texts import detect_language, prepare_language
 from tests.support.page_node import page_environment
 from tests.unit.export_samples import place

@@ -16,7 +16,7 @@ from agent.evidence.constraints import check
 from agent.evidence.geo import decimal_text
 from agent.evidence.types import Anchor, Distance, Location, Place, PlaceVerdict, Source
 from agent.export.place_cards import card_of
-from agent.export.told_parts import said_fields, told_parts
+from agent.export.said_facts import facts_said
 from agent.mcp.new_records import new_route
 from agent.texts import Language, prepare_language
 from tests.unit import export_samples
@@ -177,9 +177,8 @@ def test_a_distance_is_written_as_its_language_writes_it_and_needs_no_article(
     card = card_of(place, language)
     assert card.facts[0] == told
     assert card.facts[1] == f"★ {decimal_text('4.5', language)}"
-    whole = f"{place['name']}: {told}, {decimal_text('4.5', language)}"
-    assert told_parts(whole, place, (0, 1)) == [(0, 3), (3, len(whole))]
-    assert said_fields(f"{whole}, quiet", place, [told], "") == ["distance", "rating"]
+    words = f"{told}, {decimal_text('4.5', language)}, quiet"
+    assert facts_said(words, place, language) == ["distance", "rating"]
 
 
 @pytest.mark.parametrize(

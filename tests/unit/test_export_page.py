@@ -84,8 +84,9 @@ def test_a_place_of_the_text_is_a_card_there_and_not_listed_again() -> None:
     assert '<a class="number" href="#source-2">1</a>' in cards, "its pin's, not its citation's"
     assert '<span class="number">2</span>' in after
     assert "<small>&lt;img" in cards
-    assert "<span>★ 4.6</span>" not in cards
     assert "440 m, ★4.6, a park" in cards
+    assert "<span>★ 4.6</span>" not in cards, "the words beside it say it"
+    assert "<span>10:00–22:00</span>" in cards
     assert "老舍纪念馆" in after
     assert after.count('class="named"') == 0
     assert "<img" not in page
@@ -97,8 +98,8 @@ def test_a_bullet_that_names_a_place_and_cites_another_page_is_its_card_and_keep
     page = html_page(answer(answer=text, places=[stop]))
     cards, after = page.split("</section>", 1)
     assert cards.count('<li class="card">') == 1, "words that go on behind the name are others"
-    assert "10:50–12:50 " in cards
-    assert "雨天也能逛" in cards
+    assert "10:50–12:50" in cards
+    assert "：雨天也能逛" in cards
     assert 'href="https://example.com/a"' in cards
     assert cards.count("和平菓局") == 2
     assert '<ol class="places">' not in after

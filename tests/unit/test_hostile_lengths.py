@@ -31,8 +31,9 @@ from agent.evidence.places import place_and_city, place_before_near, route_ends,
 from agent.evidence.queries import same_search
 from agent.evidence.revision import faults_block
 from agent.evidence.types import Place
+from agent.export.bullet_names import named_part
+from agent.export.said_facts import facts_said, is_of_facts
 from agent.export.svg_map import wrap
-from agent.export.told_parts import told_parts
 from agent.knowledge.markup import front_title, markdown_blocks
 from agent.mcp.amap.records import english_name
 from agent.models.validation import find_object
@@ -41,6 +42,7 @@ from agent.sample.model.minimum import nearest_sentences, source_sentences
 from agent.sandbox.programs import fenced_program
 from agent.search.hits import only_known
 from agent.search.rules import published_on
+from tests.unit import export_samples
 
 SIGNS = 100_000
 
@@ -72,8 +74,11 @@ def object_of(text: str) -> Any:
 
 
 def told(text: str) -> Any:
-    place: Any = {"name": "甲", "distance_m": 81, "rating": 4.5, "cost": 40, "open_time": None}
-    return told_parts(f"甲，{text}", place, (0, 1))
+    named = named_part(f"儿童乐园（{text}", SAMPLE, (0, 4))
+    return named, facts_said(text, SAMPLE, "zh"), is_of_facts(text, ["★ 4.6"])
+
+
+SAMPLE = export_samples.place()
 
 
 def accused(text: str) -> Any:

@@ -45,10 +45,9 @@ _NOT_FOUND = re.compile(
     r"\b(?:found|find|available|published|known|give|name|say|state|confirm|mention|cover)(?:e?[sdn])?\b",
     re.IGNORECASE,
 )
-CONTRASTS = re.compile(
+_CONTRASTS = re.compile(
     r"[，,；;]\s*(?:但|不过|然而|只|而)|\b(?:but|however|although|though)\b", re.I
 )
-"""What hangs on the words before it."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +154,7 @@ def not_found_remark(text: str) -> str:
 def says_not_found(text: str) -> bool:
     """Return True if a Chinese or English text says that something was not found or is unknown."""
     plain = fold(text)
-    return bool(_NOT_FOUND.search(plain)) and not CONTRASTS.search(plain)
+    return bool(_NOT_FOUND.search(plain)) and not _CONTRASTS.search(plain)
 
 
 def get_citations(metadata: Mapping[str, Any] | None) -> list[Support]:

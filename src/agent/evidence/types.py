@@ -231,7 +231,7 @@ class Place(TypedDict):
     told: NotRequired[list[list[int | str]]]
     """In a message: what its card says of its bullet's words, where each part begins, and it."""
     said: NotRequired[list[str]]
-    """In a message: the fields that its bullet tells, and its card there needs not."""
+    """Which of its facts the words beside its card say, which leaves them out."""
     mentioned: bool
     """Whether the answer names it."""
     number: NotRequired[int]

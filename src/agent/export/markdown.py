@@ -59,17 +59,11 @@ def answer_text(answer: FinishedAnswer) -> str:
 
 
 def told_in_bullets(answer: FinishedAnswer) -> list[Place]:
-    """Return an answer's places as they stand in it: with what their cards say of bullets."""
+    """Return an answer's places as they stand in it: with what cards and words say of each."""
     cards = PlaceCards(answer)
     cards.mark(answer_parser().parse(answer_text(answer)))
     return [
-        Place(
-            **{
-                **place,
-                "told": cards.told[place["id"]],
-                "said": cards.said.get(place["id"], []),
-            }
-        )
+        Place(**{**place, "told": cards.told[place["id"]], "said": cards.said[place["id"]]})
         if place["id"] in cards.told
         else place
         for place in answer.places

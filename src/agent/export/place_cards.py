@@ -4,14 +4,13 @@ The page is told what a bullet's card says of it, and finds names alike (`map/bu
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import TypeVar
 
 from markdown_it.token import Token
 
 from agent.core.patterns import PIECE
-from agent.core.strings import letters_of, split_at
 from agent.evidence.demand_words import signed_verdicts, verdicts_told
 from agent.evidence.mentions import mentioned
 from agent.evidence.names import local_name, map_name
@@ -23,17 +22,9 @@ from agent.evidence.records import (
     telephone,
 )
 from agent.evidence.types import Place
+from agent.export.bullet_names import CITED, Span, is_name, name_in, named_part
 from agent.export.finished import FinishedAnswer, numbered_sources, rating
-from agent.export.told_parts import (
-    CITED,
-    SIGN,
-    Span,
-    is_name,
-    name_in,
-    said_fields,
-    says_something,
-    told_parts,
-)
+from agent.export.said_facts import facts_said, is_of_facts
 from agent.texts import Language, in_script
 
 T = TypeVar("T")
@@ -73,7 +64,10 @@ def card_of(
     photo_hosts: Sequence[str] = (),
     said: Collection[str] = (),
 ) -> Card:
-    """Return a place's card; `cited` is the number of its source, `said` what its bullet tells."""
+    """Return a place's card; `cited` is the number of its source.
+
+    It leaves out the fields of facts that are `said` beside it (`said_facts.FIELDS`).
+    """
     photo = place["photo"] or ""
     name, stars, told = map_name(place, language), rating(place, language), verdicts_told(place)
     facts = {
@@ -82,12 +76,12 @@ def card_of(
         "cost": [cost_text(place, language)],
         "hours": [hours_text(place, language)],
     }
-    # That a stop is one is all there is to say of it.
-    is_bare = not any(chain.from_iterable(facts.values()))
-    known = [kind_text(place, language)] if is_bare else []
-    known += chain.from_iterable(told for field, told in facts.items() if field not in said)
+    is_bare = not any(filter(None, chain(*facts.values())))
     is_open = any(verdict["verdict"] == "unknown" for verdict in told)
-    phone = telephone(place) if is_open else ""
+    phone = telephone(place) if is_open and "phone" not in said else ""
+    shown = chain(*(texts for field, texts in facts.items() if field not in said))
+    # That a stop is one is all there is to say of it.
+    known = [kind_text(place, language)] if is_bare else shown
     return Card(
         number=place.get("number") or 0,
         cited=cited,
@@ -97,7 +91,7 @@ def card_of(
         facts=tuple(filter(None, [*known, phone])),
         demands=tuple(signed_verdicts(told)),
         ticks=tuple((verdict["verdict"], verdict["text"]) for verdict in told),
-        address=in_script(place["address"] or "", language),
+        address="" if "address" in said else in_script(place["address"] or "", language),
         photo=photo if photo.startswith(tuple(f"https://{host}/" for host in photo_hosts)) else "",
         phone=phone,
     )
@@ -121,10 +115,11 @@ class PlaceCards:
         self.told: dict[str, list[list[int | str]]] = {}
         """Of each card what it says of its bullet's words: where that begins in them, and it.
 
-        Of one behind a paragraph that is nothing.
+        That is its name, or all where no more than facts is said; of one behind a paragraph it is
+        nothing.
         """
         self.said: dict[str, list[str]] = {}
-        """Of each card the fields that its bullet tells itself."""
+        """Of each card the fields of facts that it leaves out: the words beside it say them."""
         self._language, self._photo_hosts = answer.language, answer.photo_hosts
         left = answer.outing["left_out"] if answer.outing else []
         self._left_out = {each["place"]: each["text"] for each in left}
@@ -167,23 +162,25 @@ class PlaceCards:
                 assert inline is not None
                 token.attrJoin("class", "card")
                 self.order.append(place["id"])
-                inline.children = said = self._remark(inline.children or [], place, cited)
-                out.append(Token(CARD, "", 0, meta={CARD: self._card(place, cited, said)}))
+                inline.children = self._remark(inline.children or [], place, cited)
+                out.append(self._card(place, cited, inline.children))
             if index in behind:
-                for _, place in behind[index]:
+                opened, inline = tokens[index - 2 : index]
+                cards = list[Token]()
+                for cited, place in behind[index]:
                     self.shown.add(place["id"])
                     self.order.append(place["id"])
                     self.told[place["id"]] = []
-                said = tokens[index - 1].children or []
-                cards = [self._card(place, cited, said) for cited, place in behind[index]]
-                out += _list_of(cards, tokens[index - 2], tokens[index - 1])
+                    cards.append(self._card(place, cited, inline.children or []))
+                out += _list_of(cards, opened, inline)
         return out
 
-    def _card(self, place: Place, cited: int, said: Sequence[Token]) -> Card:
-        """Return the card beside words that may have its address."""
-        fields = self.said.get(place["id"], ())
-        card = card_of(place, self._language, cited, self._photo_hosts, fields)
-        return replace(card, address="") if _says_address(said, card) else card
+    def _card(self, place: Place, cited: int, beside: Sequence[Token]) -> Token:
+        """Return a place's card, without what the words beside it say."""
+        words = _words_of(beside, str(cited), self._records)
+        said = self.said[place["id"]] = facts_said(words[:PIECE], place, self._language)
+        card = card_of(place, self._language, cited, self._photo_hosts, said)
+        return Token(CARD, "", 0, meta={CARD: card})
 
     def _told_behind(
         self, tokens: Sequence[Token], fronts: Collection[int], steps: Collection[int]
@@ -319,42 +316,31 @@ class PlaceCards:
         return own[0] if named.keys() <= {own[0][1]["id"]} else None
 
     def _remark(self, children: Sequence[Token], place: Place, cited: int) -> list[Token]:
-        """Return what a bullet says besides the card's lines: not its record's citation alone."""
+        """Return what a bullet says besides its place's name: nothing where that is facts alone."""
         text, written, depth = "", "", 0
         for child in children:
             depth += child.nesting if child.type in ("link_open", "link_close") else 0
-            plain = child.content if child.type == "text" else CITED * len(child.content)
-            signed = plain.replace("†", SIGN).replace("‡", SIGN)
-            # What another source says is no fact of the card.
-            is_other = child.content.isdigit() and child.content != str(cited)
-            text += (SIGN if is_other else CITED) * len(child.content) if depth else signed
+            is_words = child.type == "text" and not depth
+            text += child.content if is_words else CITED * len(child.content)
             written += child.content
             if child.type in _BREAKS:
                 text, written = f"{text}\n", f"{written}\n"
         name = _name_of(children, text, place)
+        begin, end = (name and named_part(text[:PIECE], place, name)) or (0, 0)
+        rest = (text[:begin] + text[end:]).replace(CITED, " ")
         card = card_of(place, self._language)
-        facts = [*card.facts, *(text for _, text in card.ticks), card.address]
-        told = told_parts(text[:PIECE], place, name, facts)
-        if len(told) <= (name is not None):
-            ways = reach_texts(place, self._language)
-            price = cost_text(place, self._language)
-            self.said[place["id"]] = said_fields(text[:PIECE], place, ways, price)
-        self.told[place["id"]] = [[at, written[at:end]] for at, end in told if at < end]
-        at, kept = 0, list[Token]()
+        others = {*map(str, _cites(children))} - {str(cited)}
+        if not others and len(text) < PIECE and is_of_facts(rest, (*card.facts, card.address)):
+            self.told[place["id"]] = [[0, written]]
+            return []
+        self.told[place["id"]] = [[begin, written[begin:end]]] if end else []
+        at = 0
         for child in children:
-            size = len(child.content)
+            inside = slice(max(begin - at, 0), max(end - at, 0))
+            at += len(child.content) + (child.type in _BREAKS)
             if child.type == "text":
-                inside = [
-                    (max(a - at, 0), min(b - at, size)) for a, b in told if a < at + size and b > at
-                ]
-                for begin, end in reversed(inside):
-                    child.content = child.content[:begin] + child.content[end:]
-            at += size + (child.type in _BREAKS)
-            kept.append(child)
-        kept = _without_empty_links(kept)
-        cites = {child.content for child in kept if child.content.isdigit()}
-        words = "".join(child.content for child in kept if child.content not in cites)
-        return kept if says_something(words) or cites - {str(cited)} else []
+                child.content = child.content[: inside.start] + child.content[inside.stop :]
+        return [*children]
 
 
 def _cites(children: Sequence[Token]) -> list[int]:
@@ -363,14 +349,33 @@ def _cites(children: Sequence[Token]) -> list[int]:
             if before.type == "link_open" and child.content.isdecimal()]  # fmt: skip
 
 
-def _list_of(cards: Iterable[Card], opened: Token, inline: Token) -> list[Token]:
+def _words_of(children: Sequence[Token], cited: str, records: Collection[str]) -> str:
+    """Return what a text says of a place: not what cites the records of others alone."""
+    said, words, cites = "", "", set[str]()
+    for before, child in zip([None, *children], [*children, _END], strict=True):
+        if before and before.type == "link_open" and child.content.isdecimal():
+            cites.add(child.content)
+            continue
+        is_next = bool(cites) and any(map(str.isalnum, child.content))
+        if is_next or child is _END:
+            said += words if cited in cites or cites.isdisjoint(records) else "\n"
+            words, cites = "", set()
+        words += "\n" if child.type in _BREAKS else child.content
+    return said
+
+
+_END = Token("end", "", 0)
+
+
+def _list_of(cards: Iterable[Token], opened: Token, inline: Token) -> list[Token]:
     """Return the tokens of a list of cards behind a paragraph."""
     tokens = [Token("bullet_list_open", "ul", 1, block=True)]
     for card in cards:
         item = Token("list_item_open", "li", 1, block=True, attrs={"class": "card"})
+        card.meta[BEHIND] = (opened, inline)
         tokens += [
             item,
-            Token(CARD, "", 0, meta={CARD: card, BEHIND: (opened, inline)}),
+            card,
             Token("paragraph_open", "p", 1, block=True, hidden=True),
             Token("inline", "", 0, children=[]),
             Token("paragraph_close", "p", -1, block=True, hidden=True),
@@ -382,24 +387,6 @@ def _list_of(cards: Iterable[Card], opened: Token, inline: Token) -> list[Token]
 def _inline_of(tokens: Sequence[Token], item: int) -> Token | None:
     """Return the text that an item begins with."""
     return next((other for other in tokens[item : item + 3] if other.children), None)
-
-
-def _says_address(said: Sequence[Token], card: Card) -> bool:
-    """Return whether words have the address of a card, at least its street and number."""
-    street = letters_of(split_at(card.address, ",，、")[0])
-    return bool(street) and street in letters_of("".join(each.content for each in said))
-
-
-def _without_empty_links(tokens: Sequence[Token]) -> list[Token]:
-    """Return tokens without the citations of which nothing was left."""
-    kept = list[Token]()
-    for token in tokens:
-        if token.type == "link_close" and kept[-1].type == "text" and not kept[-1].content:
-            begin = max(at for at, each in enumerate(kept) if each.type == "link_open")
-            del kept[begin:]
-        else:
-            kept.append(token)
-    return kept
 
 
 def _lists(tokens: Sequence[Token]) -> Iterator[list[tuple[int, int, int]]]:

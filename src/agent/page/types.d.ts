@@ -143,7 +143,7 @@ interface Place extends Located {
   mentioned: boolean;
   /** What its card says of its bullet's words: where each part begins in them, and it. */
   told?: [number, string][];
-  /** Fields that its bullet tells, so that its card there does not. */
+  /** Which of its facts the words beside its card say; older answers have none. */
   said?: string[];
   /** In the list, on the map and on its card; older answers have none. */
   number?: number;

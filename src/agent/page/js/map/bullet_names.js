@@ -1,4 +1,4 @@
-/** Where a bullet of an answer names its place, as the exports find it (`export/told_parts.py`). Pure. */
+/** Where a bullet of an answer names its place, as the exports find it (`export/bullet_names.py`). Pure. */
 
 /** Characters before a bullet's name, and such as tell when one is there. */
 const MOST_BEFORE = 6, MOST_TIME = 24;

@@ -75,7 +75,8 @@ function ticks(place) {
  * @param {Place} place
  */
 function call(place) {
-  const number = wishes(place).some(({ verdict }) => verdict === "unknown") && telephone(place);
+  const isOpen = wishes(place).some(({ verdict }) => verdict === "unknown");
+  const number = isOpen && !place.said?.includes("phone") && telephone(place);
   return number && el("a", { class: "place-call", href: `tel:${dialled(number)}`, dir: "ltr" }, number);
 }
 
@@ -117,8 +118,8 @@ export function citesIn(bullet) {
  * @param {Element} box @param {string} words of it @param {Place} place
  * @returns {[number, number][]}
  */
-function toldParts(box, words, { told, ...place }) {
-  if (told?.every(([at, said]) => words.startsWith(said, at))) {
+function toldParts(box, words, { told, said, ...place }) {
+  if (said && told?.every(([at, said]) => words.startsWith(said, at))) {
     return told.map(([at, said]) => [at, at + said.length]);
   }
   const span = nameIn(words, place, box.querySelector("strong")?.textContent ?? "");
@@ -130,30 +131,30 @@ function toldParts(box, words, { told, ...place }) {
 /** Tells what a place is. @param {Place} place @param {Spoken} spoken */
 const kind = (place, spoken) => (!isChinese(spoken) && place.category_en) || place.category;
 
-/** @param {Place} place @param {Spoken} spoken */
+/** Tells what the words beside the card do not say. @param {Place} place @param {Spoken} spoken */
 function facts(place, spoken) {
-  const say = sayIn(spoken);
+  const say = sayIn(spoken), said = place.said ?? [];
   const stars = rating(place, spoken);
   const open = isOpen(place, new Date());
   const when = [
     open !== null && el("span", { class: "tag", dataset: { open: String(open) } },
       say(open ? "open_now" : "closed_now")),
-    !place.said?.includes("hours") && shortHours(place, spoken),
+    !said.includes("hours") && shortHours(place, spoken),
   ].filter((part) => part !== false && part !== null);
-  /** @param {string} field @param {Child} part */
-  const unsaid = (field, part) => !place.said?.includes(field) && part;
+  /** @type {[string, Child][]} */
   const parts = [
-    unsaid("distance", distanceText(place, spoken)),
-    unsaid("rating", stars && el("span", { class: "place-stars" },
+    ["distance", distanceText(place, spoken)],
+    ["rating", stars && el("span", { class: "place-stars" },
       el("span", { "aria-hidden": "true" }, `★ ${stars}`),
-      el("span", { class: "visually-hidden" }, say("stars", { rating: stars })))),
-    unsaid("cost", cost(place, spoken)),
-    when.length > 0 && el("span", { class: "place-when" }, ...when),
-    place.address && el("span", { class: "on-paper" }, place.address),
-    !place.mentioned && el("span", { class: "visually-hidden" }, say("other")),
-  ].filter(Boolean);
+      el("span", { class: "visually-hidden" }, say("stars", { rating: stars })))],
+    ["cost", cost(place, spoken)],
+    ["", when.length > 0 && el("span", { class: "place-when" }, ...when)],
+    ["address", place.address && el("span", { class: "on-paper" }, place.address)],
+    ["", !place.mentioned && el("span", { class: "visually-hidden" }, say("other"))],
+  ];
+  const own = parts.filter(([field, part]) => part && !said.includes(field)).map(([, part]) => part);
   // That a stop is one is all there is to say of it.
-  const told = parts.length ? parts : [kind(place, spoken)].filter(Boolean);
+  const told = own.length || said.length ? own : [kind(place, spoken)].filter(Boolean);
   const spans = told.map((part) => el("span", {}, part));
   return spans.length > 0 && el("span", { class: "place-facts" }, ...spans);
 }
