@@ -163,7 +163,7 @@ async def test_a_figure_that_no_cited_source_has_is_marked(lab: PlanLab) -> None
     plays(lab, "财务", dossier=lies, claim_check=accuses)
     state = await lab.ask()
     text = str(answer_of(state).text)
-    assert re.search(r"7777 亿元\S+†。", text)
+    assert "7777 亿元†。" in text
     assert say("answer.no_source_says", "zh", mark="†") in text
     assert told(state)["checks"]["unverified_figures"] >= 1
 

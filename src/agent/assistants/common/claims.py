@@ -250,7 +250,7 @@ class ClaimCheck:
         if self.judge is not None:
             rest = [one for one in self.statements
                     if one.key not in self._judging.asked and not self._is_open(one)]  # fmt: skip
-            self._ask(self.judge, batches(rest, _MOST_AT_END))
+            self._ask(self.judge, batches(rest, _MOST_AT_END if self.beside else BATCH))
             await ended(self._calls, self.seconds, late, longer=longer)
         rulings = {at: self._rulings[one.key] for at, one in enumerate(self.statements)
                    if one.key in self._rulings}  # fmt: skip
