@@ -46,7 +46,8 @@ def test_a_card_speaks_the_answer_s_language_and_its_buttons_the_page_s(
     visit: Visits, threads: dict[str, str], locale: str, language: str, told: dict[str, str]
 ) -> None:
     page = opened(visit, threads[language], locale)
-    card = page.locator(".place:visible", has=page.get_by_text(told["far"])).first
+    told_far = page.locator(".place-facts", has_text=told["far"])
+    card = page.locator(".place:visible", has=told_far).first
     expect(card.locator(".place-facts")).to_contain_text(told["far"])
     expect(card.locator(".place-facts")).to_contain_text(told["now"])
     name = card.locator(".place-name").text_content() or ""
