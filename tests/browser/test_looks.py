@@ -173,7 +173,8 @@ def test_an_answer_in_arabic_runs_from_the_right_and_the_page_around_it_from_the
                            ("name", "number", "facts"))  # fmt: skip
     assert name["x"] < number["x"]
     assert hours["x"] + hours["width"] <= number["x"]
-    figure, unit = card.locator(".place-facts > span").first.evaluate(_ENDS_OF_LENGTH)
+    lengths = turn.locator(".place-facts > span:visible").filter(has_text=re.compile(r"\d k?m"))
+    figure, unit = lengths.first.evaluate(_ENDS_OF_LENGTH)
     assert figure < unit
     label, told = (box_of(opened.locator(part).first) for part in ("dt", "dd"))
     assert told["x"] < label["x"]
