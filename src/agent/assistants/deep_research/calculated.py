@@ -7,7 +7,7 @@ from functools import cached_property
 
 from agent.assistants.common.tool_results import rounded
 from agent.core.strings import split_at
-from agent.evidence.claims.statements import Statement
+from agent.evidence.claims.statements import Statement, states
 from agent.evidence.figures import Figure, figures, same
 from agent.evidence.number_forms import ENGLISH_NUMBERS, NumberForm
 from agent.evidence.shown_sums import right_results, shown_sums
@@ -117,8 +117,9 @@ class UsedSums:
         for one in self.said:
             for figure in figures(one.plain):
                 is_of_it = abs(own.value) >= _TELLING and own.kind in (None, "", figure.kind)
-                is_certain = mark in one.cited or is_of_it
-                if is_certain and figure.telling and same(_unsigned(figure), _unsigned(own)):
+                is_told = states(figure, one.plain) if mark in one.cited else figure.telling
+                is_certain = is_told and (mark in one.cited or is_of_it)
+                if is_certain and same(_unsigned(figure), _unsigned(own)):
                     return figure
         return None
 
