@@ -473,6 +473,13 @@ def test_of_a_source_s_quotes_one_that_another_has_in_it_is_no_second_one() -> N
     [cited] = with_quotes([told], [], {told["id"]: told})
     # Of a whole page what was told of it is the shorter quote.
     assert cited["quotes"] == [both, "Open on Sundays, too.", page, "Free."]
+    twice = Source(
+        **{**told, "quotes": ["同轴度 0.02 毫米。 两班。", "车床 同轴度 0.02 毫米。两班。"]}
+    )
+    [once] = with_quotes([twice], [], {told["id"]: told})
+    assert once["quotes"] == ["车床 同轴度 0.02 毫米。两班。"], (
+        "blanks and a title are no other words"
+    )
 
 
 def test_every_cited_page_keeps_its_figures_before_one_keeps_all_it_says() -> None:

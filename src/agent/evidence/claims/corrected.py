@@ -341,13 +341,17 @@ def _each_once(quotes: Iterable[str]) -> list[str]:
 
     A whole page's text is no place for the one sentence that bears something.
     """
-    every = [*dict.fromkeys(quotes)]
+    # Blanks and signs differ between a file's own words and what a passage makes of them.
+    told: dict[str, str] = {}
+    for quote in quotes:
+        told.setdefault(letters_of(quote) or quote, quote)
+    every = [*told.items()]
     return [
-        one
-        for at, one in enumerate(every)
+        quote
+        for at, (one, quote) in enumerate(every)
         if not any(
-            one != other and one in other and (before < at or len(other) <= _MAX_QUOTE)
-            for before, other in enumerate(every)
+            one != other and one in other and (before < at or len(whole) <= _MAX_QUOTE)
+            for before, (other, whole) in enumerate(every)
         )
     ]
 
