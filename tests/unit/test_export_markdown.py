@@ -134,6 +134,7 @@ def test_a_pipe_gets_the_same_markdown(capsys: pytest.CaptureFixture[str]) -> No
         (f"A[1]({PAGE})。B[1]({PAGE})。C[2]({LONG})。", "A。B[1]。C[2]。"),
         (f"A [1]({PAGE}). B [1]({PAGE}). C [1]({PAGE}).", "A. B. C [1]."),
         (f"A[1]({PAGE})[2]({LONG})。B[1]({PAGE})[2]({LONG})。", "A。B[1] [2]。"),
+        (f"A。[1]({PAGE}) B。[1]({PAGE})", "A。B。[1]"),
         (f"A[1]({PAGE})[2]({LONG})。B[1]({PAGE})。", "A[1] [2]。B[1]。"),
         (f"A[1]({PAGE})。\n\nB[1]({PAGE})。", "A[1]。\n\nB[1]。"),
         (f"- A[1]({PAGE})\n- B[1]({PAGE})", "- A[1]\n- B[1]"),

@@ -112,13 +112,15 @@ def _cited_once(block: str) -> str:
         if not is_apart and CITATION.findall(one[0]) == CITATION.findall(other[0]):
             before, after = once[: one.start()], once[one.end() :]
             ends = not after[0].isalnum()
-            once = (before.rstrip(" ") if ends else before) + after
+            before = before.rstrip(" ") if ends else before
+            # Behind a full-width stop the citation had the only blank.
+            once = before + (after.lstrip(" ") if before.endswith(_WIDE_STOPS) else after)
     return once
 
 
 _CITED = r"\[\d{1,4}\]\([^()\s]{1,2000}\)"
 _CITATIONS = re.compile(rf"{_CITED}(?: ?{_CITED})*")
-_APART = "†‡|"
+_APART, _WIDE_STOPS = "†‡|", tuple("。！？；")
 
 
 def answer_html(

@@ -102,6 +102,8 @@ function takeAway(anchor) {
   const { previousSibling: before, nextSibling: after } = anchor;
   const ends = /^\s*[\p{P}]|^\s/u.test(after?.textContent ?? "");
   if (before instanceof Text && ends) before.data = before.data.trimEnd();
+  const isWide = before instanceof Text && /[。！？；]$/.test(before.data);
+  if (isWide && after instanceof Text) after.data = after.data.trimStart();
   anchor.remove();
 }
 
