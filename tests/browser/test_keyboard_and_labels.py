@@ -80,7 +80,7 @@ def test_a_citation_opens_closes_and_gives_the_focus_back(visit: Visits, thread:
     page = begun(visit, f"/app?thread={thread}")
     turn = ends(page.locator("article.turn"))
     cited = tab_to(page, turn.locator("a.cite").first)
-    expect(cited).to_have_accessible_name(re.compile(r"^来源 4：\[示例\] 海底捞"))
+    expect(cited).to_have_accessible_name(re.compile(r"^来源 1：\[示例\] 和平菓局"))
     told = part(page, "citation")
     expect(told).to_be_visible()
     expect(cited).to_have_attribute("aria-expanded", "true")
@@ -95,7 +95,7 @@ def test_a_citation_opens_closes_and_gives_the_focus_back(visit: Visits, thread:
     expect(told).to_be_hidden()
     expect(cited).to_be_focused()
     tab_to(page, turn.locator("a.cite").nth(1))
-    expect(told).to_contain_text("王府井带孩子怎么玩")
+    expect(told).to_contain_text("乐高品牌旗舰店")
 
 
 def test_places_are_chosen_in_the_list_and_on_the_map(visit: Visits, thread: str) -> None:
