@@ -132,6 +132,8 @@ def test_a_line_is_told_for_each_cell_that_cites_its_program_however_small_its_n
         "Amortisation bei 350 Euro: 350 / 124 = 2.8 Jahre", "bei 800 Euro: 800 / 67 = 11.9 Jahre",
         "Ersparnis im Jahr: 450 * 0.4 * 0.372 = 67 Euro", "Geräte: 9 / 2 = 5",
     )  # fmt: skip
-    cells = "| | Süd | Nord |\n|---|---|---|\n| Jahre | 2,8 [1] | 11,9 [1] |\n| € | 67 [1] | 5 [1] |"
+    cells = (
+        "| | Süd | Nord |\n|---|---|---|\n| Jahre | 2,8 [1] | 11,9 [1] |\n| € | 67 [1] | 5 [1] |"
+    )
     assert len(told(cells, *lines, tag="de")) == len(lines)
     assert told(cells.replace("[1]", "[2](https://a.example)"), *lines, tag="de") == []
