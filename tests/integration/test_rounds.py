@@ -123,6 +123,14 @@ async def test_review_and_revision_see_the_weekday_of_each_day_that_the_draft_na
         assert told.count(f"{far:-%m-%d}") == 1, "the day without a year is the one that has one"
 
 
+async def test_review_and_revision_are_told_how_many_words_the_draft_has() -> None:
+    async with lab_of(f"# Two heads\n\n{RIGHT}[^t0-0]。") as lab:
+        await lab.ask(ZH)
+        turns = [*lab.llm.asked(REVIEW), *lab.llm.asked(PHASE)]
+    count = 2 + len([char for char in RIGHT if "\u3400" <= char <= "\u9fff"])
+    assert [abs(int(block(turn.user, "words")) - count) < 5 for turn in turns] == [True, True]
+
+
 async def test_a_text_in_which_neither_check_nor_review_finds_fault_is_not_revised() -> None:
     whole = says_json(parts=[{"asked": "成本", "at": "1", "lacks": ""}], findings=[])
     async with lab_of(f"# 报告\n\n{RIGHT}[^t0-0]。", review=whole) as lab:

@@ -11,7 +11,7 @@ BLOCKS = {
     " gaps previous_sources previous_places planned_day",
     "continue_answer": "cut_off last_words",
     "claim_check": "today question passages statements",
-    "revise": "documents today differences plan sources draft review failed lookups"
+    "revise": "documents today differences plan sources draft words review failed lookups"
     " looked_up edits_so_far question phase",
     "deep_plan": "today conversation previous collections limit question",
     "deep_explore": "documents question today conversation previous plan topics_done notes"

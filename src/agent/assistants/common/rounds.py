@@ -426,6 +426,7 @@ class _Revising:
                 "\n".join(f"- {head.removeprefix('- ')}" for head in asked.plan), _PLAN
             ),
             "draft": text,
+            "words": str(_words(claims.notation.pattern.sub("", claims.text))),
             "review": "\n".join(map(str, self.review)),
             "failed": "\n".join(_within(self.faults, _FAULTS)) if phase == PHASE else "",
             "phase": phase,
