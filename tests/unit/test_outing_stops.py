@@ -570,3 +570,24 @@ def test_of_two_chosen_for_a_word_that_nobody_said_the_one_that_is_known_to_fit_
     wish = {"order": ["博物馆", "公园"], "any_order": True, "unsaid": ["公园"]}
     outing = planned(MUSEUM, PARK, playground, chosen=["amap:8", "amap:2"], **wish)
     assert {*names(outing)} == {MUSEUM["name"], PLAY["name"]}
+
+
+@pytest.mark.parametrize(
+    ("word", "keywords", "chosen", "is_told"),
+    [
+        ("outdoors", ["playground", "outdoors"], [], False),  # Searched for what it describes.
+        ("outdoors", ["outdoors"], ["amap:8"], False),
+        ("三联书店", ["三联书店"], ["amap:8"], False),  # A model that has read both took it.
+        ("三联书店", ["三联书店"], [], True),
+        ("Kiasma", ["museum", "Kiasma"], [], True),
+    ],
+)
+def test_what_was_searched_or_chosen_for_a_word_of_an_order_is_no_makeshift_for_it(
+    word: str, keywords: list[str], chosen: list[str], is_told: bool
+) -> None:
+    """ "The map's list has nothing called that" was said of a playground, wanted as outdoors."""
+    found = place(8, "Leikkipaikka", "书店", keywords=keywords)
+    told = planned(MUSEUM, found, order=["博物馆", word], chosen=chosen).get("told", ())
+    assert (
+        say("outing.instead", "zh", word=word, name="Leikkipaikka", kind="书店") in told
+    ) is is_told

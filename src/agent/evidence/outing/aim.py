@@ -6,7 +6,14 @@ from statistics import median
 
 from agent.evidence.geo import distance_text, metres_apart
 from agent.evidence.hours import Opening
-from agent.evidence.kinds import is_break, is_for_evenings, is_meal, kind_searched, meal_named
+from agent.evidence.kinds import (
+    is_break,
+    is_called,
+    is_for_evenings,
+    is_meal,
+    kind_searched,
+    meal_named,
+)
 from agent.evidence.outing.schedule import MOST_VISITS, Day, Step, Visit, best_plan
 from agent.evidence.types import OutingWish, Place, Point
 from agent.texts import Language
@@ -56,6 +63,17 @@ def fits_by_record(place: Place) -> bool:
     """Return whether a place is known to meet all that is demanded of it, and something is."""
     verdicts = [v for v in place.get("verdicts", ()) if v["constraint"] != "total_cost"]
     return {each["verdict"] for each in verdicts} == {"satisfied"}
+
+
+def is_as_meant(place: Place, word: str, aim: Aim) -> bool:
+    """Return whether a place is what a word of an order means, though its record may not say so.
+
+    A model that has read the question chose it; or it was searched for what the word describes,
+    a playground for "outdoors": nothing on a map is called that, and nothing stands in for it.
+    """
+    is_found = word.casefold() in map(str.casefold, place["keywords"])
+    is_described = is_found and kind_searched(word) is None and not word[:1].isupper()
+    return place["id"] in aim.chosen or is_described or is_called(place, word)
 
 
 def price_a_head(place: Place) -> float | None:

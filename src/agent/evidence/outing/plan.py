@@ -31,6 +31,7 @@ from agent.evidence.outing.aim import (
     Aim,
     first_of_turns,
     fits_by_record,
+    is_as_meant,
     kinds_of,
     price_a_head,
     spans_on,
@@ -362,7 +363,7 @@ class _Planner:
         for at, turn in new:
             place = self.places[at]
             word = words.get(turn) or self._wish.get("stands_for", {}).get(place["id"], "")
-            if word.casefold() not in self._aim.kinds and not is_called(place, word):
+            if not (word.casefold() in self._aim.kinds or is_as_meant(place, word, self._aim)):
                 kind = kind_text(place, self._language)
                 yield say("outing.instead", self._language, word=word, name=names[at], kind=kind)
 
