@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agent.evidence.outing.text import outing_remarks
-from agent.evidence.outing.wish import dated_wish, valid_day, valid_wish, with_found_places
+from agent.evidence.outing.wish import dated_wish, valid_wish, with_found_places
 from agent.evidence.types import LeftOut, Outing, OutingWish, Stop
 from agent.texts import say
 from tests.support.rows import by_examples
@@ -60,11 +60,6 @@ def test_a_wish_is_taken_as_far_as_it_can_be_planned() -> None:
     assert valid_wish(odd, "", None, []) == {}
     assert valid_wish({"begins": "10:00", "back_by": "09:00"}, "", None, []) == {"begins": "10:00"}
     assert valid_wish({}, "", None, []) == {}
-
-
-@pytest.mark.parametrize("value", ["Saturday", "2026-13-01", "28.11.", 20261128, None, ""])
-def test_what_is_no_date_is_no_day(value: Any) -> None:
-    assert valid_day(value) == ""
 
 
 def an_outing() -> Outing:

@@ -247,7 +247,9 @@ def test_another_hour_or_day_keeps_the_stops_unless_more_are_asked_for() -> None
     found = read("周日呢", day_of(*THREE[:3]), outing={}, day="2026-11-29")
     assert found.replans == ["amap:A", "amap:B", "amap:C", "amap:D"]
     values: Any = {**turn("what about Saturday"), "today": "2026-11-30"}
-    misread = SearchQueryList.model_validate({"query": [], "outing": {}, "day": "2026-12-07"})
+    misread = SearchQueryList.model_validate(
+        {"query": [], "outing": {}, "day": "Saturday 2026-12-07"}
+    )
     moved = asked(misread, "", Turn(**values), day_of(*THREE[:3]), Configuration())
     assert (moved.outing or {}).get("day") == moved.day == "2026-12-05", "it was a Monday"
     told = {**day_of(*THREE[:3])}

@@ -7,10 +7,10 @@ import pytest
 from agent.evidence.unsearched import (
     asks,
     courtesy_of,
-    is_courtesy,
     may_be_courtesy,
     may_be_sum,
     needs_word,
+    tells_no_fact,
 )
 from tests.support.rows import rows
 
@@ -19,7 +19,7 @@ ROWS = rows("unsearched")
 
 @pytest.mark.parametrize("row", ROWS, ids=[row["question"][:20] for row in ROWS])
 def test_thanks_and_greetings_are_known_and_facts_are_none(row: dict[str, Any]) -> None:
-    assert is_courtesy(row["question"], row["reply"]) is row["courtesy"]
+    assert tells_no_fact(row["question"], row["reply"]) is row["courtesy"]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row["question"][:20] for row in ROWS])
@@ -28,8 +28,8 @@ def test_a_reader_is_told_where_nothing_was_looked_up_for_a_fact(row: dict[str, 
 
 
 def test_a_long_reply_and_an_empty_one_are_no_courtesy() -> None:
-    assert not is_courtesy("Thanks!", "")
-    assert not is_courtesy("Thanks!", "Gladly. " * 40)
+    assert not tells_no_fact("Thanks!", "")
+    assert not tells_no_fact("Thanks!", "Gladly. " * 40)
 
 
 @pytest.mark.parametrize("text", ["why?", "为什么？", "لماذا؟", "ինչու՞"])

@@ -25,6 +25,7 @@ _BESIDE, _OPENED = {"", "the", "dem", "den"}, ("", "(", "（")
 """Between a weekday and its date, and between a date and its weekday."""
 _APART = 8
 """Characters, more than such a word has with its blanks."""
+_LONGEST_DAY = 60
 _HAN_DAYS = "(下)?个?(?:周|星期|礼拜)([一二三四五六日天])"
 _HAN_NUMBERS = {name: at for at, name in enumerate("一二三四五六日", 1)} | {"天": 7}
 
@@ -78,24 +79,18 @@ def days_named(question: str, today: str) -> list[str]:
     return sorted({day.isoformat() for day in days})
 
 
-def day_meant(read: str, question: str, today: str) -> str:
-    """Return the ISO date that a model read, held against the days that its question names.
+def valid_day(written: object) -> str:
+    """Return the ISO date of the day that a model wrote, as `Saturday 2026-12-05`; else nothing.
 
-    One outside of them is misread, and the first of them is meant: but for a further Saturday, as
-    the one after next, but for the day before or after a named one, which words beside it may ask
-    for ("not on Saturday, the day after"), and but for today, of which much may be said besides.
+    Where the two contradict each other the weekday counts, on the day that is nearest to the date:
+    that is read in a question, and a date is reckoned from it.
     """
-    named = [day for day in days_named(question, today) if day > today[:10]]
-    if not (read and named) or _moved(named[0], -1) <= read <= _moved(named[-1], 1):
-        return read
-    weekdays = {date.fromisoformat(day).isoweekday() for day in named}
-    is_later = read > named[-1] and date.fromisoformat(read).isoweekday() in weekdays
-    return read if is_later else named[0]
-
-
-def _moved(day: str, by: int) -> str:
-    """Return the ISO date so many days after an ISO date."""
-    return (date.fromisoformat(day) + timedelta(days=by)).isoformat()
+    text = written[:_LONGEST_DAY] if isinstance(written, str) else ""
+    dates = (figure.date for figure in figures(text) if figure.date)
+    day = next((day for year, *rest in dates if year and (day := real_day(year, *rest))), None)
+    if day and (named := weekdays_in(text)):
+        day += timedelta((named[0][2] - day.isoweekday() + 3) % 7 - 3)
+    return day.isoformat() if day else ""
 
 
 def date_beside(text: str, begin: int, end: int, dates: Sequence[Figure]) -> Figure | None:

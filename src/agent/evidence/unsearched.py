@@ -23,10 +23,10 @@ def asks(text: str) -> bool:
     return any("QUESTION MARK" in unicodedata.name(char, "") for char in text)
 
 
-def is_courtesy(question: str, reply: str) -> bool:
-    """Return whether a reply can be one to thanks or a greeting: short, and states no figure.
+def tells_no_fact(question: str, reply: str) -> bool:
+    """Return whether a reply can be one to thanks or a greeting: short, and without a digit.
 
-    To a question it has to speak of something else ("How are you?"), else it answers a fact.
+    To a question it has to speak of something else ("How are you?"), else it tells a fact.
     """
     if not reply or len(reply) > _LONGEST_COURTESY or _has_digit(f"{question}{reply}"):
         return False
@@ -39,12 +39,12 @@ def courtesy_of(question: str, reply: str) -> str:
     All of it; to what asks nothing its first sentences, as far as none states a figure, and each is
     so short that it hardly tells a fact.
     """
-    if is_courtesy(question, reply) or not may_be_courtesy(question):
-        return reply * is_courtesy(question, reply)
+    if tells_no_fact(question, reply) or not may_be_courtesy(question):
+        return reply * tells_no_fact(question, reply)
     kept = 0
     for begin, end in sentence_spans(reply):
         letters = sum(_OF_HAN if has_han(char) else char.isalpha() for char in reply[begin:end])
-        if letters > _LONGEST_THANKS or not is_courtesy(question, reply[begin:end]):
+        if letters > _LONGEST_THANKS or not tells_no_fact(question, reply[begin:end]):
             break
         kept = end
     return reply[:kept].strip()

@@ -123,7 +123,7 @@ class SearchQueryList(BaseModel):
     question: str = ""
     language: str = ""
     constraints: PlannedConstraints | None = None
-    day: str | None = Field(None, description="ISO date")
+    day: str | None = Field(None, description="weekday, ISO date")
     outing: PlannedDay | None = None
     only_own_documents: Names = ""
     preferred: Names = ""

@@ -26,7 +26,7 @@ from agent.assistants.common.previous import listed_last
 from agent.assistants.common.turn import in_language
 from agent.configuration import Configuration
 from agent.evidence.constraints import FOR_ANYBODY, PEOPLE, valid_constraints
-from agent.evidence.days import day_meant
+from agent.evidence.days import valid_day
 from agent.evidence.figures import figures
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.hours import minutes_of
@@ -37,10 +37,10 @@ from agent.evidence.maps import WAYS, dated
 from agent.evidence.mentions import mentioned, places_of
 from agent.evidence.open_when import BEFORE
 from agent.evidence.outing.schedule import MEALS
-from agent.evidence.outing.wish import is_looked_up, meant_by, valid_day, valid_wish
+from agent.evidence.outing.wish import is_looked_up, meant_by, valid_wish
 from agent.evidence.queries import clean_text, drop_seen, is_visible, shares_nothing
 from agent.evidence.types import Constraints, OutingWish, Query
-from agent.evidence.unsearched import courtesy_of, is_courtesy, may_be_courtesy, may_be_sum
+from agent.evidence.unsearched import courtesy_of, may_be_courtesy, may_be_sum, tells_no_fact
 from agent.mcp.servers import CHINA
 from agent.runs.person import NOBODY, Person
 from agent.state import Needs, Previous, Turn, reader_language
@@ -108,7 +108,7 @@ def asked(
 ) -> Asked:
     """Return what a model read of a question, checked and bounded; `material` is what it read."""
     today = turn.get("today", "")
-    day = day_meant(valid_day(written.day), turn["question"], today)
+    day = valid_day(written.day)
     written = written.model_copy(update={"day": day})
     tag, stated = written.language, written.constraints
     plans = [each for each in written.query if is_visible(each.query)][: turn["count"]]
@@ -398,7 +398,7 @@ def _courtesy(written: SearchQueryList, turn: Turn, previous: Previous) -> str:
     reply = "" if written.needs_search else clean_text(written.reply, _LONGEST_REPLY)
     if previous.get("answer") and not mentioned(previous["places"], reply):
         return courtesy_of(turn["question"], reply)
-    return reply if is_courtesy(turn["question"], reply) else ""
+    return reply if tells_no_fact(turn["question"], reply) else ""
 
 
 def _needs_none(written: SearchQueryList, turn: Turn, previous: Previous) -> bool:

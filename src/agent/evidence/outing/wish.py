@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from agent.evidence.constraints import as_list, valid_clock
@@ -24,14 +24,6 @@ _LONGEST_NAME = 80
 _ENDS: tuple[Literal["from_place", "to_place"], ...] = ("from_place", "to_place")
 _LITTLE_WALK_M = 800
 """From stop to stop for who wants to walk little and names no limit."""
-
-
-def valid_day(value: object) -> str:
-    """Return an ISO date as it is, anything else as nothing."""
-    try:
-        return date.fromisoformat(value).isoformat() if isinstance(value, str) else ""
-    except ValueError:
-        return ""
 
 
 def valid_wish(
