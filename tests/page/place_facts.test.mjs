@@ -49,6 +49,14 @@ test("a way that was walked stands for the straight line, and a detour beside it
   assert.equal(distanceText(beside, "en"), "931 m from 王府井 · a detour of 37 m by straight lines");
 });
 
+test("what is measured from the middle of an area is told from there", () => {
+  const further = [{ origin: "人民公园", metres: 90, from_middle: true }, { origin: "北海", metres: 80 }];
+  const place = { ...PLACE, distance_from: "西湖", distance_from_en: "West Lake", from_middle: true, further };
+  assert.equal(distanceText(place, "zh"), "距西湖中心点 931 m · 距人民公园中心点 90 m · 距北海 80 m");
+  assert.match(distanceText(place, "en"), /^931 m from the middle of West Lake · /);
+  assert.equal(distanceText({ ...place, distance_from: null, distance_from_en: "", further: [] }, "en"), "931 m");
+});
+
 test("what is not known is left out of the line", () => {
   assert.deepEqual(shortFacts(PLACE, "zh"), ["距王府井 931 m", "★ 4.4", "¥40/人"]);
   assert.deepEqual(shortFacts({ distance_m: null, rating: null, cost: null }, "zh"), []);

@@ -183,8 +183,8 @@ async def test_who_reads_no_chinese_is_told_in_latin_letters_from_where_a_place_
     near["further"] = [Distance(origin="西安", metres=900)]
     (chinese,) = await places_as_shown([near], [], near["name"], "zh", first=[])
     (english,) = await places_as_shown([near], [], near["name"], "en", first=[])
-    assert distance_texts(chinese, "zh") == ["距王府井 81 m", "距西安 900 m"]
-    assert distance_texts(english, "en") == ["81 m from Wangfujing", "900 m from Xi'an"]
+    assert distance_texts(chinese, "zh") == ["距王府井 81 m", "距西安中心点 900 m"]
+    assert distance_texts(english, "en")[1] == "900 m from the middle of Xi'an"
     assert "Wangfujing" in distance_texts(english, "de")[0]
     assert distance_texts(english, "zh") == distance_texts(chinese, "zh")
     centre = Anchor(name="王府井", wgs84={"lng": 116.4, "lat": 39.9}, district="东城区")

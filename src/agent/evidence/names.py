@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping
 from agent.core.strings import has_han, parted_brackets
 from agent.evidence.language import fold
 from agent.evidence.mentions import without_branch
+from agent.evidence.places import is_area
 from agent.evidence.types import Distance, Place
-from agent.texts import Language, in_script, is_chinese
+from agent.texts import Language, in_script, is_chinese, say
 
 _DISTRICTS = {"新区": "New Area", "区": "District", "县": "County", "市": "City"}
 
@@ -95,7 +96,34 @@ def _with_origins(place: Place, english: Mapping[str, str]) -> Place:
 def origins_of(place: Place, language: Language) -> list[tuple[str, int | None]]:
     """Return from where a place is how far, in its reader's letters; "" where nobody said."""
     told = [own_distance(place), *place.get("further", [])]
-    return [(origin_text(each, language), each["metres"]) for each in told]
+    return [(_from_text(each, language), each["metres"]) for each in told]
+
+
+def _from_text(near: Distance, language: Language) -> str:
+    """Return from where a distance is told: of a lake or a park it is its middle, not its edge."""
+    origin = origin_text(near, language)
+    return say("records.middle_of", language, origin=origin) if is_from_middle(near) else origin
+
+
+def is_from_middle(near: Distance) -> bool:
+    """Return whether a distance is measured from the middle of an area, where nobody stands."""
+    return is_area(near["origin"])
+
+
+def with_middles(places: Iterable[Place]) -> list[Place]:
+    """Return places whose distances say where they are from an area's middle, for the page."""
+    return [_with_middles(place) for place in places]
+
+
+def _with_middles(place: Place) -> Place:
+    told = Place(**place)
+    if is_from_middle(own_distance(place)):
+        told["from_middle"] = True
+    if any(map(is_from_middle, place.get("further", []))):
+        told["further"] = [
+            Distance(**{**each, "from_middle": is_from_middle(each)}) for each in place["further"]
+        ]
+    return told
 
 
 def own_distance(place: Place) -> Distance:

@@ -2,9 +2,9 @@
 
 from agent.evidence.geo import distance_text, duration_text
 from agent.evidence.kinds import DemandOutcome
-from agent.evidence.places import is_area
+from agent.evidence.names import is_from_middle, origin_text, own_distance
 from agent.evidence.types import Constraints, Place, PlaceVerdict
-from agent.texts import Language, in_script, say
+from agent.texts import Language, say
 
 _JUST_OVER = 1.1
 """Times a limit, up to which what is beyond it is only just so."""
@@ -121,10 +121,11 @@ def _within_area(
     place: Place, limit: int, constraint: str, bound: str, language: Language
 ) -> PlaceVerdict | None:
     """Return that a distance to an area says too little; None where it does say enough."""
-    metres, origin = place["distance_m"], place["distance_from"] or ""
-    if metres is None or metres > limit + _AREA_REACHES_M or not is_area(origin):
+    near = own_distance(place)
+    metres = near["metres"]
+    if metres is None or metres > limit + _AREA_REACHES_M or not is_from_middle(near):
         return None
     key = "max_distance_m" if constraint == "max_distance_m" else "max_walk_m"
-    origin = in_script(origin, language)
+    origin = origin_text(near, language)
     text = say(f"constraints.{key}.of_area", language, origin=origin, limit=bound)
     return PlaceVerdict(constraint=constraint, verdict="unknown", field="distance_m", text=text)

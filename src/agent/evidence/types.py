@@ -145,6 +145,8 @@ class Distance(TypedDict):
     origin: str
     origin_en: NotRequired[str]
     metres: int | None
+    from_middle: NotRequired[bool]
+    """In a message: whether it is from the map's point in the middle of a lake, a park."""
     kind: NotRequired[PlaceKind]
     """What was searched for where the origin was found, beside what found the place."""
     unasked: NotRequired[bool]
@@ -185,6 +187,8 @@ class Place(TypedDict):
     """Straight line, metres, from `distance_from`."""
     distance_from: str | None
     distance_from_en: NotRequired[str]
+    from_middle: NotRequired[bool]
+    """As `Distance.from_middle`."""
     walk_m: NotRequired[int]
     walk_s: NotRequired[int]
     """On foot from there, as the map measured it."""

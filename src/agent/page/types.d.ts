@@ -117,7 +117,9 @@ interface Place extends Located {
   distance_m: number | null;
   distance_from: string | null;
   distance_from_en?: string;
-  further?: { origin: string; origin_en?: string; metres: number | null }[];
+  /** Whether that is an area, whose middle the map's point of it is. */
+  from_middle?: boolean;
+  further?: { origin: string; origin_en?: string; metres: number | null; from_middle?: boolean }[];
   /** On foot, measured. */
   walk_m?: number;
   walk_s?: number;

@@ -16,6 +16,7 @@ _SAID_AS = {
             "per_night",
             "m",
             "km",
+            "middle_of",
             "minutes",
             "walk",
             "detour",

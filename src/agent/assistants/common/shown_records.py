@@ -33,6 +33,7 @@ from agent.evidence.names import (
     english_names,
     map_name,
     own_distance,
+    with_middles,
     with_pinyin,
 )
 from agent.evidence.records import (
@@ -118,6 +119,7 @@ async def places_as_shown(
         # A table's rows stand where it stands, and what has no card behind what has one.
         ids = [id for each in carded for id in (listed if each == TABLE else [each])]
         in_order = with_pin_numbers(marked, written, [*dict.fromkeys([*ids, *listed])])
+    in_order = with_middles(in_order)
     if not in_order or language == "zh":
         return in_order
     if language == "zh-Hant":

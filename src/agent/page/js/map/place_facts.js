@@ -33,10 +33,12 @@ const LOCAL_NAME = /^(.*\p{Script=Han}.*?) \([^()\p{Script=Han}]*\p{Ll}[^()\p{Sc
  * @param {Spoken} spoken
  */
 export function distanceText(place, spoken) {
-  const own = { origin: place.distance_from, origin_en: place.distance_from_en, metres: place.distance_m };
+  const { distance_from, distance_from_en, distance_m, from_middle } = place;
+  const own = { origin: distance_from, origin_en: distance_from_en, metres: distance_m, from_middle };
   const told = [own, ...(place.further ?? [])].map((each) => {
     const distance = (each === own && walk(place, spoken)) || metres(each.metres, spoken);
-    const origin = (!isChinese(spoken) && each.origin_en) || each.origin?.replace(LOCAL_NAME, "$1");
+    const name = (!isChinese(spoken) && each.origin_en) || each.origin?.replace(LOCAL_NAME, "$1");
+    const origin = name && each.from_middle ? text("records.middle_of", spoken, { origin: name }) : name;
     return distance && origin ? text("export.far", spoken, { origin, distance }) : distance;
   });
   const detour = metres(place.detour_m, spoken);
