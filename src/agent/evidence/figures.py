@@ -64,7 +64,7 @@ _MINUS = re.compile(
     r"|(?<![\d%°)€$£¥]\ )\b(?:minus|negative)\ )\Z",
     re.I,
 )
-_LONGEST_MINUS = 9
+_LONGEST_MINUS, _LONGEST_BETWEEN = 9, 16
 _INCH, (_ENERGY, _KWH) = UNITS["inch"][1], UNITS["kWh"]
 _FIGURE = re.compile(
     rf"""(?=[\d.{_FIRST}])(?<![A-Za-z0-9_.])(?<![A-Za-z]-)(?<!第)(?<!第\ )(?:
@@ -87,7 +87,8 @@ _FIGURE = re.compile(
     |(?P<feet>\d{{1,2}})\ ?(?:ft|feet|foot|['′])\ ?(?P<inches>\d{{1,2}})\ ?(?:in(?:ches|ch)?\b|["″])
     |(?P<below>\d{{1,5}})分之(?P<over>\d+(?:\.\d+)?)
     |(?:(?P<prefix>{any_of(list(PREFIXES))})\ ?(?P<minus>[-−])?)?(?P<amount>{_AMOUNT})
-        (?:\ ?[余多来]?(?!百分)(?P<scale>{any_of(list(SCALES))}|(?(prefix)m(?![A-Za-z])|(?!))))?
+        (?:(?:\ ?|-(?={_LATIN_SCALES}))[余多来]?(?!百分)
+            (?P<scale>{any_of(list(SCALES))}|(?(prefix)m(?![A-Za-z])|(?!))))?
         (?:(?P<pence>p(?!\w|\.\w))|[\ -]?(?:余|多)?[个個]?(?:st|nd|rd|th)?[\ -]?
             (?:(?!{_CODE}\d|[$¥€£]\ ?\d)(?P<unit>{any_of(list(UNITS))})(?P<half>半)?
             |(?P<times>{_TIMES})))?
@@ -126,7 +127,6 @@ _JOINS = word_set("- – — ~ / 、 至 到 和 或 to and or en und et y e bis
 _FOR_A_HEAD = word_set("for por pour für je на за с") | {"", "for every"}
 _A_HEAD = word_set("あたり 当たり につき 당 마다 花费 消费 平均 只要 约 約 : ：") | {""}
 _BESIDE, _AND = ("", "and", "零"), ("and",)
-_LONGEST_BETWEEN = 16
 
 
 @dataclass(frozen=True)
