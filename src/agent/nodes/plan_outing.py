@@ -26,8 +26,6 @@ from agent.evidence.kinds import (
     is_found_for,
     is_meal,
     is_stop,
-    kind_searched,
-    meal_named,
     names_kind,
 )
 from agent.evidence.mentions import (
@@ -45,7 +43,8 @@ from agent.evidence.outing.beside import beside_lines
 from agent.evidence.outing.legs import HERE, THERE, Legs, used_legs
 from agent.evidence.outing.plan import plan_day, sorted_out
 from agent.evidence.outing.schedule import MEALS
-from agent.evidence.outing.wish import dated_wish, with_found_places
+from agent.evidence.outing.spare import spare_places
+from agent.evidence.outing.wish import by_search_of, dated_wish, with_found_places
 from agent.evidence.types import (
     DayEnd,
     Gap,
@@ -102,13 +101,11 @@ async def plan_outing(
     if not reads_han(language):
         places = await asyncio.to_thread(with_pinyin, places)
     ends = await _ends(state, wish, known, services, meter)
-    start, end = (ends[key]["wgs84"] if key in ends else None for key in ("start", "end"))
-    aim = Aim(
-        wish, language, start or turn["near"], _wanted(state, places), _planned_before(state),
-        _kinds(state), _chosen(state, places), _asked_kinds(state), _unsaid(state, wish), end,
-    )  # fmt: skip
-    planner = _Planner(places, aim, services=services, meter=meter, emit=emit)
     asked_for = _asked_for(state, places)
+    spare = spare_places(wish, _outing_before(state), judged(earlier, demands, language), places)
+    aim = _aim(state, wish, places, ends, spare)
+    places += spare
+    planner = _Planner(places, aim, services=services, meter=meter, emit=emit)
     is_day = len(places) > 1 or bool(places and _planned_before(state))
     outing = await planner.outing() if is_day else None
     lacks_meal = outing is not None and not MEALS.keys().isdisjoint(outing.get("lacks", ()))
@@ -139,6 +136,22 @@ async def plan_outing(
     told = _with_walks(state.get("places", []), named.places, planner.ways, aim.near)
     records = Update(places=told, sources_gathered=named.sources, weather=named.weather)
     return Update(**{**records, **closing, "usage": meter.usage})
+
+
+def _aim(
+    state: OverallState,
+    wish: OutingWish,
+    places: Sequence[Place],
+    ends: Mapping[str, DayEnd],
+    spare: Sequence[Place],
+) -> Aim:
+    """Return what the day over these places is to be, and between which ends."""
+    start, end = (ends[key]["wgs84"] if key in ends else None for key in ("start", "end"))
+    return Aim(
+        wish, reader_language(state["turn"]), start or state["turn"]["near"],
+        _wanted(state, places), _planned_before(state), _kinds(state), _chosen(state, places),
+        _asked_kinds(state), _unsaid(state, wish), end, frozenset(place["id"] for place in spare),
+    )  # fmt: skip
 
 
 async def _add_forecast(
@@ -207,7 +220,7 @@ async def _named(
     left = [word for word in words if not any(_is_for(p, word) for p in (*known, *named.places))]
     if len(left) == 1 and not left[0][:1].isupper():
         # A name is of one place.
-        known = _by_its_search(known, wish["order"], *left)
+        known = by_search_of(known, wish["order"], *left)
     return named, known
 
 
@@ -219,7 +232,7 @@ async def _ends(
     Who names only the start comes back there, as one does to one's own position.
     """
     ends = dict[str, DayEnd]()
-    earlier = (state.get("previous") or NO_PREVIOUS).get("outing")
+    earlier = _outing_before(state)
     before = [earlier.get("start"), earlier.get("end")] if earlier else []
     asked = {"start": wish.get("from_place", ""), "end": wish.get("to_place", "")}
     for key, name in asked.items():
@@ -286,28 +299,6 @@ def _tell_ends(outing: Outing, ends: Mapping[str, DayEnd]) -> None:
 def _is_for(place: Place, word: str) -> bool:
     """Return whether a place was searched for by a word of an order, or is called so."""
     return word.casefold() in map(str.casefold, place["keywords"]) or is_called(place, word)
-
-
-def _by_its_search(places: Sequence[Place], order: Sequence[str], word: str) -> list[Place]:
-    """Return the places with a word of an order at those that were searched for it.
-
-    They are those of the keywords that no other word of the order is for: "something sweet" of who
-    searched for a museum, a restaurant and a café, and wants a museum and lunch, is the café.
-    """
-    others = [each for each in order if each != word]
-    kinds = {*map(kind_searched, others), *("restaurant" for each in others if meal_named(each))}
-    own = {each.casefold() for each in others}
-    searched = {keyword for place in places for keyword in place["keywords"]}
-    rest = {
-        key
-        for key in searched
-        if key.casefold() not in own and kind_searched(key) not in kinds - {None}
-    }
-    return [
-        place if rest.isdisjoint(place["keywords"])
-        else Place(**{**place, "keywords": [*place["keywords"], word]})
-        for place in places
-    ]  # fmt: skip
 
 
 def _wish(turn: Turn, places: Sequence[Place], now: datetime) -> tuple[OutingWish, tzinfo]:
@@ -382,7 +373,7 @@ def _meals_shown_before(
 
 def _has_room(state: OverallState, wish: OutingWish) -> bool:
     """Return whether what was found may come into a day: not where a planned one only moves."""
-    planned, outing = _planned_before(state), (state.get("previous") or NO_PREVIOUS).get("outing")
+    planned, outing = _planned_before(state), _outing_before(state)
     if not planned or not outing or wish.get("incoming") or wish["day"] != outing["day"]:
         return True
     goes = not {*wish.get("without", [])}.isdisjoint(planned)
@@ -462,7 +453,7 @@ def _wanted(state: OverallState, places: Sequence[Place]) -> frozenset[str]:
 
 def _waits(state: OverallState, places: Sequence[Place]) -> frozenset[str]:
     """Return the ids of what the planned day had no time for, and that is not named now."""
-    outing = (state.get("previous") or NO_PREVIOUS).get("outing")
+    outing = _outing_before(state)
     left = outing["left_out"] if outing and _planned_before(state) else []
     full = frozenset(each["place"] for each in left if _is_full(each))
     return full - _named_in(state, places)
@@ -482,9 +473,13 @@ def _named_in(state: OverallState, places: Sequence[Place]) -> frozenset[str]:
     return frozenset(mentioned(places, without_origins(words)))
 
 
+def _outing_before(state: OverallState) -> Outing | None:
+    return (state.get("previous") or NO_PREVIOUS).get("outing")
+
+
 def _planned_before(state: OverallState) -> list[str]:
     """Return the ids of the stops, in order, of the planned day that is changed; else none."""
-    stops = places_of((state.get("previous") or NO_PREVIOUS).get("outing"))
+    stops = places_of(_outing_before(state))
     return [] if set(stops).isdisjoint(state["turn"].get("replans", [])) else stops
 
 
@@ -505,8 +500,7 @@ def _is_full(left: LeftOut) -> bool:
 
 def _unwanted_before(state: OverallState, outing: Outing) -> list[LeftOut]:
     """Return what earlier changes of the day took out of it, and no later one put back."""
-    told, before = {each["place"] for each in outing["left_out"]}, state.get("previous")
-    earlier = (before or NO_PREVIOUS).get("outing")
+    told, earlier = {each["place"] for each in outing["left_out"]}, _outing_before(state)
     gone = {*outing["wish"].get("without", [])} - {*told, *places_of(outing)}
     return [
         LeftOut(**{**left, "source": ""})

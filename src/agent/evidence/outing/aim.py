@@ -1,20 +1,13 @@
 """What a day over places is to be, and what a record says of a visit."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import median
 
 from agent.evidence.geo import distance_text, metres_apart
 from agent.evidence.hours import Opening
-from agent.evidence.kinds import (
-    is_break,
-    is_called,
-    is_for_evenings,
-    is_meal,
-    kind_searched,
-    meal_named,
-)
-from agent.evidence.outing.schedule import MOST_VISITS, Day, Step, Visit, best_plan
+from agent.evidence.kinds import is_break, is_called, is_meal, kind_searched, meal_named
+from agent.evidence.outing.schedule import MOST_VISITS, Visit
 from agent.evidence.types import OutingWish, Place, Point
 from agent.texts import Language
 
@@ -46,6 +39,8 @@ class Aim:
     asked: Sequence[str] = ()
     unsaid: Collection[str] = ()
     end: Point | None = None
+    spare: Collection[str] = ()
+    """What may come into a changed day for hours that it has left, and for nothing else."""
 
 
 def kinds_of(aim: Aim) -> list[str]:
@@ -151,36 +146,3 @@ def without_far(
         else:
             close.append(place)
     return close
-
-
-def with_spare_stops(
-    day: Day,
-    steps: list[Step],
-    free: Sequence[Visit],
-    places: Sequence[Place],
-    *,
-    aim: Aim,
-    said: int,
-) -> list[Step]:
-    """Return the steps with what else was chosen, and what fits by its record, if there is time.
-
-    Of that none is of a kind that somebody `said`, the turns of these a bit each: who wants a
-    museum wants no second one. `free` are the visits without turns.
-    """
-    made, spare = {step.visit for step in steps}, dict[tuple[object, ...], int]()
-    for at, (place, visit) in enumerate(zip(places, day.visits, strict=True)):
-        is_chosen = place["id"] in aim.chosen
-        if at in made or is_meal(place) or is_break(place) or is_for_evenings(place):
-            continue
-        if is_chosen or (fits_by_record(place) and not visit.turns & said):
-            # One of a kind.
-            spare.setdefault((is_chosen and at, visit.turns, place["category"]), at)
-    if not spare:
-        return steps
-    visits = [
-        replace(free[at], is_wanted=False, worth=1) if at in spare.values()
-        else visit if at in made else replace(visit, windows=())
-        for at, visit in enumerate(day.visits)
-    ]  # fmt: skip
-    more = best_plan(replace(day, visits=visits))
-    return more if made <= {step.visit for step in more} else steps

@@ -36,7 +36,6 @@ from agent.evidence.outing.aim import (
     price_a_head,
     spans_on,
     stars_of,
-    with_spare_stops,
     with_turns_of_chosen,
     without_far,
 )
@@ -61,7 +60,9 @@ from agent.evidence.outing.schedule import (
     Window,
     best_plan,
     meals_had,
+    with_longer_stays,
 )  # fmt: skip
+from agent.evidence.outing.spare import with_spare_stops
 from agent.evidence.records import hours_text, kind_text, with_weekday
 from agent.evidence.types import (
     LeftOut,
@@ -106,8 +107,8 @@ def plan_day(places: Sequence[Place], aim: Aim, legs: Legs) -> Outing | None:
     """Return the best day over these places; None where no stop fits.
 
     One stays shorter than usual where that makes room for all that are wanted, in the order said,
-    and never longer: hours that are left are free. What is too far to walk for who said how far is
-    in it only where something that is wanted is lacking without.
+    and longer where hours would be left of those that somebody gave both ends. What is too far to
+    walk for who said how far is in it only where something that is wanted is lacking without.
     """
     best, fewest = None, (math.inf, 0, 0, 0)
     shares = _SHARES if {"stops", "order"} & aim.wish.keys() else _SHARES[:3]
@@ -241,11 +242,8 @@ class _Planner:
         steps = best_plan(day)
         if not steps:
             return None
-        if self._order and not self._number and {"begins", "back_by"} <= self._wish.keys():
-            said = sum(1 << at for at, w in enumerate(self._words) if w not in self._aim.unsaid)
-            steps = with_spare_stops(
-                day, steps, self._visits, self.places, aim=self._aim, said=said
-            )
+        if {"begins", "back_by"} <= self._wish.keys():
+            steps = self._filled(day, steps)
         stops = self._stops(steps)
         turns = [step.turn for step in steps if step.turn >= 0]
         self.odd = sum(
@@ -286,6 +284,15 @@ class _Planner:
         if told:
             outing["told"] = told
         return outing
+
+    def _filled(self, day: Day, steps: list[Step]) -> list[Step]:
+        """Return the steps with what else fits into the hours that somebody said, and longer."""
+        if (self._order or self._aim.spare) and not self._number:
+            said = sum(1 << at for at, w in enumerate(self._words) if w not in self._aim.unsaid)
+            own = list(zip(self.places, self._visits, strict=True))
+            steps = with_spare_stops(day, steps, own, aim=self._aim, said=said)
+        day = replace(day, visits=self._visits)
+        return with_longer_stays(day, steps) if self._share == 1 else steps
 
     def _is_counted(self, step: Step) -> bool:
         """Return whether a step is one of the stops that were asked for: named meals are beside."""
@@ -525,9 +532,10 @@ class _Planner:
         return Day(
             visits=[
                 # Beside what an order has, only a meal comes in.
-                replace(visit, turns=turn, windows=() if is_whole and no_meal else visit.windows)
-                for visit, turn in zip(self._visits, self._turns, strict=True)
+                replace(visit, turns=turn, windows=() if waits else visit.windows)
+                for place, visit, turn in zip(self.places, self._visits, self._turns, strict=True)
                 for no_meal in [visit.counts and not turn]
+                for waits in [(is_whole and no_meal) or place["id"] in self._aim.spare]
             ],
             ways=[[0 if a == b else self._minutes(a, b) for b in ids] for a in ids],
             out=[timed(self._leg(HERE, b)) if starts else away for b in ids],

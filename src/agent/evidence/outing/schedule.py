@@ -7,9 +7,11 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Literal
 
 from agent.core.processor import breathe
+from agent.evidence.outing.legs import STEP
 
 Meal = Literal["lunch", "dinner"]
 _DAY = 24 * 60
@@ -26,6 +28,10 @@ MEALS_MAY_BE: Mapping[Meal, tuple[int, int]] = {
 MEAL_MINUTES = 60
 WITH_LUNCH = 240
 """Minutes from which a visit includes lunch, if it begins in time: as a theme park's does."""
+_LONGER, _LONGEST_STAY = 1.5, 120
+"""How much longer than usual one stays where hours are left, and up to how many minutes."""
+_MEAL_IN_TIME = 30
+"""Minutes before the end of its usual time up to which a meal waits for a longer stay."""
 MOST_VISITS = 12
 """Subsets double with each visit; a day has room for fewer."""
 _MOST_LATE, _MOST_BENT = 3, 8
@@ -367,3 +373,86 @@ def _trimmed(steps: list[Step]) -> list[Step]:
     """Return the steps from the first visit on: who has not left yet eats at home."""
     first = next(at for at, step in enumerate(steps) if step.visit is not None)
     return steps[first:]
+
+
+def with_longer_stays(day: Day, steps: list[Step]) -> list[Step]:
+    """Return the steps with the time that is left before the day's end spent at its stops.
+
+    A meal and a break are as long as ever, and a stop that takes two hours, too: who is tired of a
+    museum is glad to be free. Nothing comes later than one usually goes there, or may.
+    """
+    most = list[float]()
+    for step in steps:
+        visit = None if step.visit is None or step.meal else day.visits[step.visit]
+        is_longer = visit is not None and not visit.is_break
+        most.append(min(visit.minutes * _LONGER, _LONGEST_STAY) if visit and is_longer else 0)
+    while True:
+        before = steps
+        for at, limit in enumerate(most):
+            longer = replace(steps[at], ends=steps[at].ends + STEP)
+            if longer.ends - longer.begins <= limit:
+                steps = _retimed(day, [*steps[:at], longer, *steps[at + 1 :]]) or steps
+        if steps == before:
+            return steps
+
+
+def with_another_stop(day: Day, steps: list[Step], at: int) -> list[Step]:
+    """Return the steps with one more visit where it is least out of the way; else as they are.
+
+    What is planned already keeps its order, and is later only as far as it may be.
+    """
+    visit, cost = (
+        day.visits[at],
+        sum(day.visits[s.visit].cost for s in steps if s.visit is not None),
+    )
+    if visit.cost + cost > day.budget:
+        return steps
+    options = [
+        more
+        for place in range(len(steps) + 1)
+        for window in visit.windows
+        for new in [Step(at, window.earliest, window.earliest + visit.minutes)]
+        if (more := _retimed(day, [*steps[:place], new, *steps[place:]]))
+    ]
+    return min(options, key=lambda more: (_on_the_way(day, more), more[-1].ends), default=steps)
+
+
+def _on_the_way(day: Day, steps: Sequence[Step]) -> int:
+    """Return the minutes on the way of a plan."""
+    at = [step.visit for step in steps if step.visit is not None]
+    return day.out[at[0]] + sum(day.ways[a][b] for a, b in pairwise(at)) + day.back[at[-1]]
+
+
+def _retimed(day: Day, steps: Sequence[Step]) -> list[Step]:
+    """Return the steps, each at its hour, or later where it has to be.
+
+    None where one of these would be too late for that, or the day be over too late.
+    """
+    made, last, leaves = list[Step](), -1, day.begins
+    for step in steps:
+        if step.visit is not None:
+            leaves += day.out[step.visit] if last < 0 else day.ways[last][step.visit]
+            last = step.visit
+        shift = max(0, leaves - step.begins)
+        later = replace(step, begins=step.begins + shift, ends=step.ends + shift)
+        waits = step.meal is not None and later.begins > MEALS[step.meal][1] - _MEAL_IN_TIME
+        if (shift and waits) or not _is_in_time(day, later, shift):
+            return []
+        made.append(later)
+        leaves = later.ends
+    had = frozenset(meal for meal in meals_had(made) if meal)
+    is_late = leaves + day.back[last] > day.ends or _goes_hungry(day, leaves, had)
+    return [] if is_late else made
+
+
+def _is_in_time(day: Day, step: Step, shift: int) -> bool:
+    """Return whether a visit is over while one may be there, and not later than one usually is."""
+    if step.visit is None:
+        return True
+    visit = day.visits[step.visit]
+    more = step.ends - step.begins - visit.minutes
+    return not (shift or more > 0) or any(
+        w.earliest <= step.begins and step.begins + more <= min(w.latest, w.usual[1])
+        for w in visit.windows
+        if w.meal == step.meal
+    )

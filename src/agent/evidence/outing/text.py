@@ -12,7 +12,7 @@ from agent.evidence.outing.plan import ENDS
 from agent.evidence.types import LeftOut, Leg, Outing, Stop
 from agent.texts import Language, in_script, say, table
 
-_LONG_WAIT, _LONG_REST, _REST_ASKED = 60, 180, 45
+_LONG_WAIT, _LONG_REST, _REST_ASKED = 60, 180, 60
 """Minutes that are told to be free: between two stops, after the last, and after that where the
 person said until when."""
 _SAY_STOPS = frozenset({"order", "ordered", "stops", "without", "incoming", "stands_for"})
@@ -200,7 +200,8 @@ def _prices(outing: Outing, language: Language) -> list[str]:
 
 def outing_lines(outing: Outing, language: Language) -> str:
     """Return the plan for a model, a line a stop with its marker, then what to do with it."""
-    return "\n".join([day_lines(outing, language), say("outing.task", language)])
+    told = [say("outing.rest_told", language)] if _rest_free(outing, language) else []
+    return "\n".join([day_lines(outing, language), *told, say("outing.task", language)])
 
 
 def day_lines(outing: Outing, language: Language) -> str:
@@ -218,7 +219,7 @@ def day_lines(outing: Outing, language: Language) -> str:
         back = leg_text(outing["back"], language)
         lines.append(f"{outing['ends']} {_end_text(outing, language)} ({back})")
     lines += [_left_out_line(left, language) for left in outing["left_out"]]
-    for told in (_rest_free, _told, _beyond, _prices, _not_known):
+    for told in (_told, _beyond, _prices, _not_known):
         lines += told(outing, language)
     return "\n".join(lines)
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from agent.evidence.constraints import as_list, valid_clock
 from agent.evidence.hours import clock_of, minutes_of
-from agent.evidence.kinds import is_called, is_meal, meal_named, positions
+from agent.evidence.kinds import is_called, is_meal, kind_searched, meal_named, positions
 from agent.evidence.mentions import mentioned
 from agent.evidence.outing.plan import BEGINS
 from agent.evidence.outing.schedule import MEALS, MOST_VISITS, Meal
@@ -288,3 +288,25 @@ def _changed(wish: OutingWish, stop: _KnownStop, change: str, time: str) -> Outi
     elif change == "later" or time:
         after[place] = moved
     return OutingWish(**{**wish, "not_before": after, "not_after": before, "without": without})
+
+
+def by_search_of(places: Sequence[Place], order: Sequence[str], word: str) -> list[Place]:
+    """Return the places with a word of an order at those that were searched for it.
+
+    They are those of the keywords that no other word of the order is for: "something sweet" of who
+    searched for a museum, a restaurant and a café, and wants a museum and lunch, is the café.
+    """
+    others = [each for each in order if each != word]
+    kinds = {*map(kind_searched, others), *("restaurant" for each in others if meal_named(each))}
+    own = {each.casefold() for each in others}
+    searched = {keyword for place in places for keyword in place["keywords"]}
+    rest = {
+        key
+        for key in searched
+        if key.casefold() not in own and kind_searched(key) not in kinds - {None}
+    }
+    return [
+        place if rest.isdisjoint(place["keywords"])
+        else Place(**{**place, "keywords": [*place["keywords"], word]})
+        for place in places
+    ]  # fmt: skip
