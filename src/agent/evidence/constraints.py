@@ -167,7 +167,7 @@ _FITS: dict[Suits, tuple[str, str]] = {
 PEOPLE = frozenset[Suits]({"children", "elderly"})
 FOR_ANYBODY: Sequence[PlaceKind] = ("restaurant", "cafe", "bookshop", "pharmacy", "hospital")
 """Kinds of which one asks for whom they are only where they are what is asked for."""
-_DIETS = frozenset[Suits]({"vegetarian", "vegan", "halal", "kosher", "gluten_free"})
+DIETS = frozenset[Suits]({"vegetarian", "vegan", "halal", "kosher", "gluten_free"})
 _OF_ALL = frozenset({
     "open_at", "open_until", "open_on", "not_on", "max_distance_m", "max_walk_m", "max_walk_min",
 })  # fmt: skip
@@ -359,7 +359,7 @@ def _suits(place: Place, suits: Suits, language: Language) -> PlaceVerdict:
         met: DemandOutcome = "violated" if access == "no" else "unknown"
         text = say(f"constraints.wheelchair.{access}", language)
         return PlaceVerdict(constraint=suits, verdict=met, field="wheelchair", text=text)
-    if suits in place.get("suits", []) and suits in _DIETS.difference(place.get("wholly", [])):
+    if suits in place.get("suits", []) and suits in DIETS.difference(place.get("wholly", [])):
         text = say(f"constraints.{suits}.some", language)
         return PlaceVerdict(
             constraint=suits, verdict="satisfied", field="category", text=text, partly=True

@@ -410,6 +410,14 @@ class DayEnd(TypedDict):
     wgs84: Point
 
 
+class StopQuestion(TypedDict):
+    """What of a stop nobody knows, though it is wanted: "not known whether it suits children"."""
+
+    place: str
+    name: str
+    text: str
+
+
 class Outing(TypedDict):
     """Hold a planned day: its stops in order, and what was left out."""
 
@@ -431,6 +439,7 @@ class Outing(TypedDict):
     asked: NotRequired[int]
     """How many stops were asked for that a place can be, and how many of them there are."""
     had: NotRequired[int]
+    open: NotRequired[list[StopQuestion]]
     told: NotRequired[list[str]]
     """What is not as it was asked for, in its reader's language: another order, something else."""
     url: str

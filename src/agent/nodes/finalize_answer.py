@@ -33,7 +33,13 @@ from agent.evidence.feasts import shared_feast
 from agent.evidence.grounding import says_not_found
 from agent.evidence.mentions import mentioned, places_of
 from agent.evidence.ordering import grouped_lines, none_known_to_fit
-from agent.evidence.outing.text import day_lines, outing_lines, outing_remarks, outing_section
+from agent.evidence.outing.text import (
+    day_lines,
+    outing_lines,
+    outing_remarks,
+    outing_section,
+    settle,
+)
 from agent.evidence.records import (
     one_a_city,
     place_facts,
@@ -65,7 +71,8 @@ async def finalize_answer(
     """Write the answer from the evidence; raise NothingFound where every source failed."""
     wishes = await new_wishes(state, get_services(), runtime.stream_writer, NODE)
     state = wished(state, wishes)
-    outing = state.get("outing")
+    # Its open questions may be answered by a page that the answer cites.
+    outing = Outing(**planned) if (planned := state.get("outing")) else None
     draft = Draft(
         state,
         runtime.context or Configuration(),
@@ -94,6 +101,7 @@ async def finalize_answer(
         verdict=_verdict(state),
         notes=state.get("web_research_result", []),
         order=places_of(outing),
+        settle=lambda settled: outing is not None and settle(outing, settled),
     )
     anchor = next(iter(state.get("anchors", [])), None)
     closing = await write_message(draft, parts, anchor=anchor)

@@ -13,6 +13,7 @@ from typing import Any
 
 from agent.assistants.common.check_limits import Cause, Judged, ended, unchecked_note
 from agent.assistants.common.judge import Ask
+from agent.assistants.common.told_verdicts import OpenWish, SettledWish, open_wishes, settled
 from agent.core.concurrency import begin_beside
 from agent.core.errors import AgentError, BudgetExceeded
 from agent.core.processor import compute
@@ -76,6 +77,8 @@ class Checked:
     """The words by which the text says of places, by their names in it, that they do not fit."""
     told: Sequence[tuple[str, str]] = ()
     """What pages bear out, each with the words that it stands in: it may be of a place."""
+    settled: frozenset[SettledWish] = frozenset()
+    """What no record knows of places, and pages that the text cites of them tell."""
 
 
 @dataclass
@@ -113,6 +116,8 @@ class ClaimCheck:
     """Makes the totals of the text, as its check leaves it, the sums of their columns."""
     summed: Callable[[], list[Total]] = list
     """Returns the totals of the text that code has added up."""
+    settled: frozenset[SettledWish] = frozenset()
+    """What no record knows of places, and pages that the text cites of them tell."""
     told: Callable[[int, int], None] = lambda judged, total: None
     """Hears how many of the statements are judged, whenever some more are."""
 
@@ -250,8 +255,11 @@ class ClaimCheck:
         if self.judge is not None:
             rest = [one for one in self.statements
                     if one.key not in self._judging.asked and not self._is_open(one)]  # fmt: skip
+            wishes = await compute(lambda: self._wishes(evidence), otherwise=list[OpenWish])
+            rest += [w.asked for w in wishes if w.asked.key not in self._judging.asked]
             self._ask(self.judge, batches(rest, _MOST_AT_END if self.beside else BATCH))
             await ended(self._calls, self.seconds, late, longer=longer)
+            self.settled = settled(wishes, self._rulings, evidence)
         rulings = {at: self._rulings[one.key] for at, one in enumerate(self.statements)
                    if one.key in self._rulings}  # fmt: skip
         self.outcomes = await compute(
@@ -265,6 +273,12 @@ class ClaimCheck:
                 for one, outcome in zip(self.statements, self.outcomes, strict=True)
             ]
         return evidence
+
+    def _wishes(self, evidence: Evidence) -> list[OpenWish]:
+        """Return what no record knows of places and pages may, as statements beside the text's."""
+        found = open_wishes(self.statements, evidence, self.notation, self.language)
+        self._exact |= {wish.asked.key: wish.asked.exact for wish in found}
+        return found
 
     def widen(
         self, evidence: "asyncio.Task[Evidence | None]", sources: Mapping[str, Source]
@@ -401,6 +415,7 @@ class ClaimCheck:
             extent=[begins, begins + own],
             missing=sum(outcome.fails for outcome in self.outcomes),
             ruled_out=self._ruled_out(),
+            settled=self.settled,
             told=[
                 (f"{one.row}\n{one.context}", one.said)
                 for one, outcome in zip(self.statements, self.outcomes, strict=True)

@@ -9,7 +9,12 @@ from operator import itemgetter
 from typing import Any, cast
 
 from agent.assistants.common.listed_places import chosen_places
-from agent.assistants.common.told_verdicts import BY_ANSWER, with_ruled_out, with_settled
+from agent.assistants.common.told_verdicts import (
+    BY_ANSWER,
+    SettledWish,
+    with_ruled_out,
+    with_settled,
+)
 from agent.core.strings import alphabets, letters_of
 from agent.evidence.days import days_named
 from agent.evidence.geo import metres_apart
@@ -98,15 +103,16 @@ async def places_as_shown(
     routes: Sequence[Route] = (),
     ruled_out: Mapping[str, str] | None = None,
     told: Sequence[tuple[str, str]] = (),
+    settled: Collection[SettledWish] = (),
 ) -> list[Place]:
     """Return the places as the message carries them: with names that their reader can read.
 
     The `known` have the English names of what these are far from. What one of the `routes` leads
     to is named where the text cites that. One that the text has `ruled_out`, by its name there,
-    says so on its card; what pages say of one, as the text has `told` it in some words, is not
-    unknown on it.
+    says so on its card; what pages say of one, as the text has `told` it in figures or a judge has
+    `settled`, is not unknown on it.
     """
-    places = with_ruled_out(with_settled(places, told, language), ruled_out or {}, language)
+    places = with_ruled_out(with_settled(places, told, settled), ruled_out or {}, language)
     written = stop_numbers(first) or list_numbers(places, text)
     cited = {source["id"] for source in used}
     ways = [route for route in routes if route["source"] in cited]

@@ -1,16 +1,27 @@
-"""Hold what the cards of places say of demands to what the text says, as its judge reads it."""
+"""Hold what the cards of places say of demands to what the text says, as its judge reads it.
 
-from collections.abc import Mapping, Sequence
-from typing import cast, get_args
+What a text says against a place stands on its card; what only a place's record does not know, and
+pages that are cited of it tell, is no open question there.
+"""
 
-from agent.evidence.constraints import name_suits
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import get_args
+
+from agent.core.strings import parted_brackets
+from agent.evidence.claims.judging import Ruling
+from agent.evidence.claims.passages import Evidence
+from agent.evidence.claims.statements import Key, Statement
+from agent.evidence.constraints import DIETS
 from agent.evidence.figures import figures
-from agent.evidence.language import words
 from agent.evidence.mentions import fails_a_demand, mentioned
-from agent.evidence.types import Constraints, Place, PlaceVerdict, Suits
+from agent.evidence.notation import Notation
+from agent.evidence.types import Place, PlaceVerdict, Suits
 from agent.evidence.units import MONEY
 from agent.texts import Language, say
 
+SettledWish = tuple[str, str]
+"""A place's id, and the verdict on it that stands no more."""
 _LONGEST_SAID = 90
 
 
@@ -38,7 +49,7 @@ BY_ANSWER = "answer"
 
 
 def with_settled(
-    places: list[Place], told: Sequence[tuple[str, str]], language: Language
+    places: list[Place], told: Sequence[tuple[str, str]], settled: Collection[SettledWish] = ()
 ) -> list[Place]:
     """Return the places without what only their records do not know: pages say it."""
     texts: dict[str, list[str]] = {}
@@ -47,36 +58,111 @@ def with_settled(
         for id in named if len(named) == 1 else ():
             texts.setdefault(id, []).append(said)
 
-    def settled(place: Place) -> Place:
+    def known(place: Place) -> Place:
         said = texts.get(place["id"], [])
         kept = [
             v
             for v in place.get("verdicts", [])
-            if v["verdict"] != "unknown" or not any(_speaks(v, t, language) for t in said)
+            if v["verdict"] != "unknown"
+            or not ((place["id"], v["text"]) in settled or any(_speaks(v, t) for t in said))
         ]
-        return Place(**{**place, "verdicts": kept}) if said and "verdicts" in place else place
+        return Place(**{**place, "verdicts": kept}) if "verdicts" in place else place
 
-    return [*map(settled, places)]
+    return [*map(known, places)]
 
 
-def _speaks(verdict: PlaceVerdict, text: str, language: Language) -> bool:
-    """Return whether a text has what a demand is about: a time, a price, words of it."""
-    field, constraint = verdict["field"], verdict["constraint"]
-    if field == "open_time":
+def _speaks(verdict: PlaceVerdict, text: str) -> bool:
+    """Return whether a text has the figures that a demand is about: a time, a price."""
+    if verdict["field"] == "open_time":
         return any(figure.clocks for figure in figures(text))
-    if field == "cost" and any(f.prefixed or f.kind in MONEY for f in figures(text)):
-        return True
-    if constraint not in _IN_WORDS:
-        return False
-    suits = [cast(Suits, constraint)] if constraint in get_args(Suits) else []
-    if name_suits(text, Constraints(suits=suits)):
-        return True
-    about = words(say(f"constraints.{constraint}.satisfied", language, value="", demand=""))
-    if constraint == "other":
-        about = words(verdict["text"]) - words(
-            say("constraints.other.unknown", language, demand="")
-        )
-    return not about.isdisjoint(words(text))
+    is_price = verdict["field"] == "cost"
+    return is_price and any(f.prefixed or f.kind in MONEY for f in figures(text))
 
 
 _IN_WORDS = frozenset({"free", "other", *get_args(Suits)})
+"""Demands that words of a page may tell to be met: of hours and prices figures do."""
+_MOST, _MOST_SOURCES = 12, 4
+
+
+@dataclass(frozen=True)
+class OpenWish:
+    """Hold what no record knows of a place, as a statement on the pages that its text cites."""
+
+    settles: SettledWish
+    asked: Statement
+
+
+def open_wishes(
+    found: Sequence[Statement], evidence: Evidence, notation: Notation, language: Language
+) -> list[OpenWish]:
+    """Return the demands that are open at the places of which the statements cite pages."""
+    places = {r.place["id"]: r.place for r in evidence.records.values() if r.place}
+    pages = _pages_of(found, evidence, [*places.values()])
+    wishes = [
+        (places[id], verdict, cited)
+        for id, cited in pages.items()
+        for verdict in places[id].get("verdicts", ())
+        if _is_open(verdict)
+    ]
+    return [
+        OpenWish((place["id"], verdict["text"]), replace(
+            _stated(f"{place['name']}: {_wish(verdict, language)}", cited, notation), name=str(at)))
+        for at, (place, verdict, cited) in enumerate(wishes[:_MOST], len(found) + 1)
+    ]  # fmt: skip
+
+
+def settled(
+    wishes: Sequence[OpenWish], rulings: Mapping[Key, Ruling], evidence: Evidence
+) -> frozenset[SettledWish]:
+    """Return what a judge has found to stand on a page, by a passage of one."""
+    return frozenset(
+        wish.settles
+        for wish in wishes
+        if (ruling := rulings.get(wish.asked.key)) and ruling.v.strip().lower() == "s"
+        and any(evidence.records[source].page for source in evidence.sources_of(
+            evidence.by_name[name] for name in ruling.p if name in evidence.by_name))
+    )  # fmt: skip
+
+
+def _pages_of(
+    found: Sequence[Statement], evidence: Evidence, places: Sequence[Place]
+) -> dict[str, list[str]]:
+    """Return the pages that are cited of each place: by what is told of it and no other."""
+    pages = dict[str, list[str]]()
+    if not any(map(_is_open, _verdicts(places))):
+        return pages
+    for one in found:
+        cited = [n for n in one.exact or one.cited if n in evidence.records]
+        cited = [name for name in cited if evidence.records[name].page]
+        named = mentioned(places, one.said) if cited else {}
+        named = named or (mentioned(places, f"{one.row}\n{one.context}") if cited else {})
+        if len(named) == 1:
+            own = pages.setdefault(next(iter(named)), [])
+            own += [name for name in cited if name not in own][: _MOST_SOURCES - len(own)]
+    return pages
+
+
+def _verdicts(places: Sequence[Place]) -> Iterator[PlaceVerdict]:
+    for place in places:
+        yield from place.get("verdicts", ())
+
+
+def _is_open(verdict: PlaceVerdict) -> bool:
+    """Return whether words may tell what a record does not: how far a station is, they do not."""
+    is_unknown = verdict["verdict"] == "unknown" and verdict["field"] != "further"
+    return is_unknown and verdict["constraint"] in _IN_WORDS
+
+
+def _stated(plain: str, cited: Sequence[str], notation: Notation) -> Statement:
+    text = " ".join([plain, *map(notation.write, cited)])
+    return Statement(0, 0, text, plain, cited=tuple(cited), exact=tuple(cited))
+
+
+def _wish(verdict: PlaceVerdict, language: Language) -> str:
+    """Return an open demand as if it were met: "for children", "vegetarian options"."""
+    constraint = verdict["constraint"]
+    if constraint == "other":
+        before, _, after = say("constraints.other.unknown", language, demand="\0").partition("\0")
+        return verdict["text"].removeprefix(before).removesuffix(after)
+    outcome = "some" if constraint in DIETS else "satisfied"
+    return parted_brackets(say(f"constraints.{constraint}.{outcome}", language, value=" "))[0]

@@ -38,6 +38,7 @@ from agent.assistants.common.shown_records import (
     sources_as_shown,
     ways_of,
 )
+from agent.assistants.common.told_verdicts import SettledWish
 from agent.assistants.common.turn import PROGRESS, lightened, progress_of
 from agent.core.budget import Usage, add_usage
 from agent.core.concurrency import begin_beside
@@ -111,6 +112,8 @@ class MessageParts:
     """Ids of places that come before all others, in this order."""
     is_report: bool = False
     """Whether the text is shown only when it was checked and revised."""
+    settle: Callable[[frozenset[SettledWish]], bool] = lambda settled: False
+    """Takes out of the sections what pages tell of places; returns whether it stood there."""
     located: Mapping[str, str] = field(default_factory=dict)
     """Names of positions ("lng,lat") that calls of the map located."""
 
@@ -141,7 +144,7 @@ async def write_message(
     in_order = places_as_shown(
         draft.shown_places, cited, checked.text, draft.language, first=parts.order,
         known=draft.known_places, routes=_ways_of_report(draft, parts),
-        ruled_out=checked.ruled_out, told=checked.told,
+        ruled_out=checked.ruled_out, told=checked.told, settled=checked.settled,
     )  # fmt: skip
     places = await await_or_else("the places", in_order, lambda: draft.shown_places)
     weather = draft.state.get("weather", [])
@@ -363,7 +366,8 @@ async def _corrected(draft: Draft, parts: MessageParts, streamed: str) -> Checke
     if claims is None:
         return as_written()
     ends = streamed.find(claims.body) + len(claims.body)
-    if await compute(lambda: draft.take_up(claims), otherwise=lambda: False):
+    is_new = await compute(lambda: draft.take_up(claims), otherwise=lambda: False)
+    if parts.settle(claims.settled) or is_new:
         # What the draft told and the text tells no more stands below it, and the other way round.
         below, after = await _sections(draft, parts), streamed[ends:].removeprefix(draft.below)
         streamed = f"{streamed[:ends]}{below}{after}"

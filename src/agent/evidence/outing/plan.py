@@ -71,6 +71,7 @@ from agent.evidence.types import (
     Outing,
     Place,
     Stop,
+    StopQuestion,
     Suits,
 )
 from agent.evidence.zones import sunset
@@ -273,7 +274,7 @@ class _Planner:
         if asked := self._asked(words):
             outing["asked"] = asked
             outing["had"] = sum(map(self._is_counted, steps))
-        told = [*self._not_in_time(steps), *self._not_as_named(steps), *self._not_known(steps)]
+        told = [*self._not_in_time(steps), *self._not_as_named(steps)]
         if self._share < 1:
             told.append(say("outing.stays_shorter", self._language))
         if self._sets_out:
@@ -283,6 +284,8 @@ class _Planner:
             told.append(say("outing.feast", self._language, day=that_day))
         if told:
             outing["told"] = told
+        if questions := [*self._not_known(steps)]:
+            outing["open"] = questions
         return outing
 
     def _filled(self, day: Day, steps: list[Step]) -> list[Step]:
@@ -374,17 +377,13 @@ class _Planner:
                 kind = kind_text(place, self._language)
                 yield say("outing.instead", self._language, word=word, name=names[at], kind=kind)
 
-    def _not_known(self, steps: Sequence[Step]) -> Iterator[str]:
+    def _not_known(self, steps: Sequence[Step]) -> Iterator[StopQuestion]:
         """Yield for whom a stop is wanted and nobody knows whether it is for them."""
-        unknown: dict[str, list[str]] = {}
         for place in (self.places[step.visit] for step in steps if step.visit is not None):
+            name = map_name(place, self._language)
             for verdict in place.get("verdicts", ()):
                 if verdict["verdict"] == "unknown" and verdict["constraint"] in get_args(Suits):
-                    names = unknown.setdefault(verdict["text"], [])
-                    names.append(map_name(place, self._language))
-        for text, names in unknown.items():
-            joined = say("punctuation.comma", self._language).join(names)
-            yield say("outing.not_known", self._language, text=text, names=joined)
+                    yield StopQuestion(place=place["id"], name=name, text=verdict["text"])
 
     def lacking(self, outing: Outing) -> int:
         """Return how many stops are wanted that found no time; one, where one only eats."""

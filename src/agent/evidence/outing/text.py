@@ -1,6 +1,6 @@
 """Put a planned day into words: as a section of the answer, and as lines for a model."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date
 
 from agent.evidence.citations import inert
@@ -169,7 +169,23 @@ def _told(outing: Outing, language: Language) -> list[str]:
     """Return what is not as it was asked for, and what no place that was found can be."""
     own = table("outing.meals", language)
     names = [own.get(word, word) for word in outing.get("lacks", ())]
-    return [*map(_cell, outing.get("told", ())), *_of_names("lacking", names, language)]
+    told = [*map(_cell, outing.get("told", ()))]
+    open_at: dict[str, list[str]] = {}
+    for each in outing.get("open", ()):
+        open_at.setdefault(each["text"], []).append(_cell(each["name"]))
+    for text, places in open_at.items():
+        joined = say("punctuation.comma", language).join(places)
+        told.append(say("outing.not_known", language, text=text, names=joined))
+    return [*told, *_of_names("lacking", names, language)]
+
+
+def settle(outing: Outing, settled: Collection[tuple[str, str]]) -> bool:
+    """Take out of a plan the questions that pages have answered, by place; return if any was."""
+    asked = outing.get("open", [])
+    left = [each for each in asked if (each["place"], each["text"]) not in settled]
+    if left != asked:
+        outing["open"] = left
+    return left != asked
 
 
 def _beyond(outing: Outing, language: Language) -> list[str]:
