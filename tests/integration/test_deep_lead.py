@@ -379,8 +379,8 @@ async def test_a_report_shows_the_lines_of_a_calculation_whose_results_it_tells(
         state = await research(lab)
     text = str(answer_of(state).text)
     body = strip_references(text)
-    assert "**[1]\n\n- 417\\*3\\*2 = 2502 元" in body
-    assert body.count(f"**{say('deep_research.calculated', 'zh')}**") == 1
+    assert say("deep_research.calculated", "zh") not in body, "a cited sum lengthens no text"
+    assert text.endswith("— 计算\n   - 417\\*3\\*2 = 2502 元"), "it stands where citations lead"
     assert "1668" not in text, "what is not cited is not shown"
 
 
@@ -391,9 +391,9 @@ async def test_a_shown_line_of_a_calculation_comes_with_the_lines_that_it_rests_
     )
     llm = calculating(program)
     async with deep_laboratory(llm, web=Web(long_page)) as lab:
-        body = strip_references(str(answer_of(await research(lab)).text))
-    assert "- 一年：417 \\* 3 = 1251 元\n- 差：" in body
-    assert "别的" not in body
+        text = str(answer_of(await research(lab)).text)
+    assert "   - 一年：417 \\* 3 = 1251 元\n   - 差：" in text
+    assert "别的：" not in text
 
 
 async def test_a_sum_that_the_report_works_out_itself_is_not_shown_again_below_it() -> None:
@@ -415,8 +415,8 @@ async def test_a_sum_that_the_report_works_out_itself_is_not_shown_again_below_i
         async with deep_laboratory(llm, web=Web(long_page)) as lab:
             shown[mark] = str(answer_of(await research(lab)).text)
     block = "- 六次：417 × 6 = 2,502 元"
-    assert f"**[2]\n\n{block}" in shown["[^c0-0]"]
-    assert f"2. 两次{say('punctuation.comma', 'zh')}六次 — 计算" in shown["[^c0-0]"]
+    title = f"2. 两次{say('punctuation.comma', 'zh')}六次 — 计算"
+    assert f"{title}\n   {block}" in shown["[^c0-0]"]
     assert f"**\n\n{block}" in shown[""], "what the text tells is shown, marked or not"
 
 

@@ -127,6 +127,16 @@ def test_a_place_s_line_has_the_number_by_which_sentences_cite_it() -> None:
     assert f"2 儿童乐园 · {facts} [1]" in shown
 
 
+def test_the_sums_of_a_calculation_stand_at_its_entry_among_the_sources() -> None:
+    entry = "3. 两次 — 计算\n   - 两次：417 \\* 3 = 1251 元\n4. 丁"
+    lines = [
+        line.strip()
+        for line in pretty(outcome(f"两次。\n\n**来源**\n\n1. x\n{entry}")).splitlines()
+    ]
+    at = lines.index("[3] 两次 — 计算")
+    assert lines[at : at + 3] == ["[3] 两次 — 计算", "– 两次：417 * 3 = 1251 元", "[4] 丁"]
+
+
 def test_one_line_says_how_much_of_the_answer_its_sources_bear(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

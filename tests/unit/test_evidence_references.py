@@ -33,6 +33,15 @@ def test_the_list_of_sources_is_written_by_code_with_escaped_titles() -> None:
     assert references([], "en") == ""
 
 
+def test_below_a_calculation_stand_the_sums_that_the_text_uses() -> None:
+    sums = ["Ersparnis: 830 * 0,4 = 332 €", "je Tag: 332 / 365 = 0,91 €"]
+    pages = [source("w0-0", "https://a.example/a") for _ in range(9)]
+    listed = references([*pages, {**source("c0-0", ""), "kind": "document", "sums": sums}], "en")
+    assert listed.endswith(
+        "\n10. T — Google\n    - Ersparnis: 830 \\* 0,4 = 332 €\n    - je Tag: 332 / 365 = 0,91 €"
+    )
+
+
 def test_f8_two_sources_with_one_title_are_told_apart() -> None:
     titles = [
         source("w0-0", "https://agentbeck.bot/report/1", "agentbeck.bot"),

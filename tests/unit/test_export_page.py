@@ -147,6 +147,17 @@ def test_a_long_quote_is_cut_between_words() -> None:
     assert quote.startswith(f"{shown.removesuffix('…')} ")
 
 
+def test_of_a_calculation_the_sums_that_the_text_uses_are_printed() -> None:
+    page = html_page(
+        answer(
+            sources=[
+                {**source(1, "", "两次"), "kind": "document", "sums": ["两次：417 * 3 = 1251 元"]}
+            ]
+        )
+    )
+    assert "“两次：417 * 3 = 1251 元”" in page
+
+
 def test_the_answer_stands_once_and_its_sources_once() -> None:
     page = html_page(answer())
     assert page.count("停车场价格") == 1

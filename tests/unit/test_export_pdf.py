@@ -241,6 +241,11 @@ def test_a_source_of_endless_words_takes_a_few_lines_and_its_link_leads_there() 
     assert addresses(reader) >= {endless["url"]}
 
 
+def test_below_a_calculation_among_the_sources_stand_its_sums() -> None:
+    calculation = {**source(1, "", "两次"), "kind": "document", "sums": ["两次：417 * 3 = 1251 元"]}
+    assert "两次：417 * 3 = 1251 元" in text_of(read(sources=[calculation], places=[]))
+
+
 def test_korean_is_printed_in_its_own_font() -> None:
     reader = read(
         answer="부산에서 가장 오래된 시장은 국제시장입니다.", language="en", notice="", places=[]

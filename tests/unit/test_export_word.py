@@ -60,6 +60,12 @@ def body(**changed: Any) -> str:
         return package.read("word/document.xml").decode()
 
 
+def test_below_a_calculation_among_the_sources_stand_its_sums() -> None:
+    calculation = {**source(1, "", "两次"), "kind": "document", "sums": ["两次：417 * 3 = 1251 元"]}
+    shown = [each.text for each in written(answer=REPORT, sources=[calculation]).paragraphs]
+    assert any("两次" in text and text.endswith("\n两次：417 * 3 = 1251 元") for text in shown)
+
+
 def test_a_report_has_its_headings_lists_tables_and_its_sources_once() -> None:
     document = written(answer=REPORT, sources=[source(), source(2, "https://example.com/b")])
     shown = [(each.style.name, each.text) for each in document.paragraphs if each.text]

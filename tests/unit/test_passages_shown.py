@@ -111,3 +111,25 @@ def test_a_calculation_is_no_own_file_that_is_shown_to_every_statement() -> None
     }
     known = evidence_of({"turn": turn()}, sources, {}, [])
     assert {name for name, record in known.records.items() if record.is_own} == {"f111-11"}
+
+
+def test_the_sum_with_a_statement_s_figure_comes_before_those_that_share_its_words() -> None:
+    lines = [
+        f"Amortisation mit Speicher bei {price} + 600 Euro, {side}: ({price} + 600) / {saved} = {n}"
+        for side, saved in (("sonniger Südbalkon", 238), ("ungünstiger Balkon", 129))
+        for price in range(300, 800, 50)
+        for n in [f"{(price + 600) / saved:.1f} Jahre"]
+    ]
+    program = Source(
+        id="c0-0", kind="document", title="Amortisation", url="", provider="Berechnung",
+        quotes=["\n".join(lines)],
+    )  # fmt: skip
+    known = evidence_of({"turn": turn("Lohnt es sich?")}, {"c0-0": program}, {}, [])
+    text = (
+        "Auf ungünstigem Balkon mit Speicher ist die Amortisation bei 350 + 600 € nach 7,4 Jahren"
+    )
+    [one] = statements(f"{text} [^c0-0].", MARKED)
+    [first, *_] = known.best(one, 60)
+    assert first.text == lines[11], "alone: each sum is a passage"
+    [one] = statements("Auf dem Balkon mit Speicher ist sie nach 4,0 Jahren da [^c0-0].", MARKED)
+    assert known.best(one, 60)[0].text == lines[1]

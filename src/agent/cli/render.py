@@ -135,12 +135,15 @@ def shown_places(places: Sequence[Place]) -> list[Place]:
 def _other_references(answer: str, shown: Collection[int]) -> str:
     """Return the answer's list of sources without those of these numbers; "" if none is left."""
     title, *lines = answer[len(strip_references(answer)) :].strip().splitlines() or [""]
-    rows = [line.partition(". ") for line in lines]
-    others = [
-        f"\\[{number}\\] {_without_site(source)}  "
-        for number, _, source in rows
-        if source and int(number) not in shown
-    ]
+    others, is_shown = list[str](), False
+    for line in filter(None, lines):
+        number, _, source = line.partition(". ")
+        if not number.isdigit():
+            # A sum of the calculation above it; an item of a list would take in what follows it.
+            others += [f"– {line.strip().removeprefix('- ')}  "] * is_shown
+            continue
+        is_shown = int(number) not in shown
+        others += [f"\\[{number}\\] {_without_site(source)}  "] * is_shown
     return "\n".join([title, "", *others]) if others else ""
 
 

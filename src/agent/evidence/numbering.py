@@ -33,6 +33,8 @@ class Numbering:
         entry = self._used.get(key)
         if entry is None:
             entry = source.copy()
+            # Which sums a text uses is told of each text anew.
+            entry.pop("sums", None)
             entry["url"] = link_url(source["url"])
             entry["number"] = len(self._used) + 1
             self._used[key] = entry

@@ -28,7 +28,7 @@ _REDIRECTING = "vertexaisearch.cloud.google.com"
 
 
 def references(used: Sequence[Source], language: Language, *, unresolved: str = "") -> str:
-    """Return the list of sources as markdown, one numbered line each; empty without sources.
+    """Return the list of sources as markdown, a numbered entry each; empty without sources.
 
     `unresolved` stands behind redirect links whose target is not known.
     """
@@ -472,7 +472,10 @@ def _name(source: Source) -> tuple[str, str]:
 
 
 def _reference(source: Source, position: int, language: Language, *, alone: bool) -> str:
-    """Return one line of the list; `alone` says that no other source has the same name."""
+    """Return one entry of the list; `alone` says that no other source has the same name.
+
+    Of a calculation the sums that the text uses stand below it, where its citations lead.
+    """
     number, url = source.get("number") or position, link_url(source["url"])
     title, site = _name(source)
     if not alone and (where := source.get("where")):
@@ -482,7 +485,10 @@ def _reference(source: Source, position: int, language: Language, *, alone: bool
         site = _plain(f"{site or _site(source['url'])}{path}")
     output, by = (text.translate(_MARKDOWN) for text in (title, site))
     linked = f"[{output}]({url})" if url else output
-    return f"{number}. {linked} — {by}" if by else f"{number}. {linked}"
+    line = f"{number}. {linked} — {by}" if by else f"{number}. {linked}"
+    indent = " " * (len(str(number)) + 2)
+    sums = (f"{indent}- {one.translate(_MARKDOWN)}" for one in source.get("sums", ()))
+    return "\n".join([line, *sums])
 
 
 CITATION = re.compile(r"\[(\d{1,4})\](?:\(([^()\s]{1,2000})\))?")

@@ -52,6 +52,8 @@ class Source(TypedDict):
     """The document that it is a page or passage of: several sources may be of one."""
     unresolved: NotRequired[bool]
     """Its URL is a redirect link whose target is not known."""
+    sums: NotRequired[list[str]]
+    """Of a calculation the lines that the text uses, with their figures as it writes them."""
 
 
 Diet = Literal["vegetarian", "vegan", "halal", "kosher", "gluten_free"]

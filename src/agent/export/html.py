@@ -197,7 +197,7 @@ def _source(number: int, source: Source, language: Language) -> str:
     about = " · ".join(filter(None, [site_of(source), unresolved]))
     quotes = "".join(
         f'<p class="quote">“{escape(cut_at_break(quote, _QUOTE))}”</p>'
-        for quote in source["quotes"][:PRINTED_QUOTES]
+        for quote in source.get("sums") or source["quotes"][:PRINTED_QUOTES]
     )
     return (
         f'<li id="source-{number}" value="{number}">{link_html(source["url"], source["title"])} '

@@ -256,6 +256,8 @@ class _Page:
                 address = say("export.unresolved", self._language)
             address = text_markup(address, self._language)
             markup += f'{behind}<font size="{_SMALL - 1}" color="{_GREY}">{address}</font>'
+        for line in source.get("sums", ()):
+            markup += f"<br/>{text_markup(one_line(line), self._language)}"
         return self._paragraph(markup, size=_SMALL + 0.5, level=1, bullet=f"{number}.")
 
     def _blocks(self, nodes: Sequence[SyntaxTreeNode], level: int) -> list[Any]:

@@ -196,6 +196,9 @@ class _Writer:
         paragraph.add_run().add_break()
         words = valid_text(" · ".join(dict.fromkeys(filter(None, about))))
         paragraph.add_run(words).font.size = _SMALL
+        for line in source.get("sums", ()):
+            paragraph.add_run().add_break()
+            paragraph.add_run(valid_text(line)).font.size = _SMALL
         _set_direction(paragraph)
 
     def _card(self, card: Card, style: str) -> None:

@@ -184,8 +184,16 @@ def _words_of(name: str, source: Source, texts: Mapping[str, str]) -> list[str]:
     if source["kind"] == "document" and not words:
         # An earlier answer's document: its passages of this turn say it.
         return []
+    if is_calculation(source) and (sums := _sums_in(words)):
+        return sums
     below = [untitled(source, text) for text in words]
     return ["\n".join(filter(None, [headed_title(source), *below]))]
+
+
+def _sums_in(texts: Iterable[str]) -> list[str]:
+    """Return the lines of a calculation, each one sum that is read alone; none of other output."""
+    lines = [line for text in texts for line in text.splitlines() if line.strip()]
+    return lines if all("=" in line for line in lines) else []
 
 
 def record_texts(

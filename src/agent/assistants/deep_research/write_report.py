@@ -56,7 +56,6 @@ from agent.core.processor import compute
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import cited_ids, inert
-from agent.evidence.claims.corrected import blank_before_citations
 from agent.evidence.claims.passages import Passage
 from agent.evidence.claims.statements import statements
 from agent.evidence.geo import distance_m
@@ -203,23 +202,25 @@ class _Report:
         return [*records, self._calculations(), untold_section(self.draft, self.differences), read]
 
     def _calculations(self) -> str:
-        """Return the lines of calculations that the text uses, below the marks of those it cites.
+        """Return the lines that the text uses of calculations which it does not cite.
 
-        A line of a mark alone below a block reads like a stray one.
+        Those of a cited one stand at its entry among the sources: there its citations lead, and
+        they lengthen no text whose length was asked for.
         """
-        used = {source["id"]: f"[{source.get('number')}]" for source in self.draft.citer.used}
+        used = {source["id"]: source for source in self.draft.citer.used}
+        marks = {name: f"[{source.get('number')}]" for name, source in used.items()}
         said = statements(self.draft.body, LINKED)
-        sums = UsedSums(self.draft.body, said, used, self.draft.number_form)
+        sums = UsedSums(self.draft.body, said, marks, self.draft.number_form)
         chosen = sums.lines([*filter(is_calculation, self.state.get("sources_gathered", []))])
-        marks = "".join(f"[^{name}]" for name in chosen if name in used)
-        blocks = [
-            "\n".join(f"- {inert(line)}".replace("*", "\\*") for line in lines)
-            for lines in chosen.values()
-        ]
-        blank = blank_before_citations(said) if marks else ""
-        head = f"**{say('deep_research.calculated', self.draft.language)}**{blank}{marks}"
+        blocks = list[str]()
+        for name, lines in chosen.items():
+            if name in used:
+                used[name]["sums"] = lines
+            else:
+                blocks.append("\n".join(f"- {inert(line)}".replace("*", "\\*") for line in lines))
+        head = f"**{say('deep_research.calculated', self.draft.language)}**"
         whole = "\n\n".join([head, *blocks]) if blocks else ""
-        return self.draft.by_code(self.draft.cited(whole))
+        return self.draft.by_code(whole)
 
     async def body(self) -> AsyncIterator[str]:
         if not self.has_evidence:

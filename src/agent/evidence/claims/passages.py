@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -298,9 +298,13 @@ class Evidence:
         return [self.passages[place] for place in picked]
 
     def _ranked(
-        self, statement: Statement, cited: Container[int], picked: Iterable[int]
+        self, statement: Statement, cited: Container[int], picked: Collection[int]
     ) -> list[int]:
-        """Return the places of the passages that may decide a statement, the best first."""
+        """Return the places of the passages that may decide a statement, the best first.
+
+        For each of its figures the best that has it of what it cites comes before all others: the
+        sums of one calculation differ in nothing else.
+        """
         own = words(statement.said)
         weights = {
             word: (1 if word in own else _FOR_CONTEXT)
@@ -314,14 +318,19 @@ class Evidence:
             if len(found) <= max(_MANY, len(self.passages) * _NEARLY_ALL):
                 for place in found:
                     brings[place] += weights[word]
+        told = list[list[int]]()
         for figure in distinct(figures(statement.said))[:_MOST_FIGURES]:
             breathe()
             holders = self._figures.holders(figure)
             for place in holders:
                 brings[place] += _FOR_FIGURE * self._rarity(len(holders))
+            of_cited = [p for p in holders if self.numbers[self.passages[p].source] in cited]
+            told += [of_cited] if of_cited and {*picked}.isdisjoint(holders) else []
 
         def worth(place: int) -> tuple[float, int]:
             is_cited = self.numbers[self.passages[place].source] in cited
             return brings[place] * self._shares[place] * (_OF_CITED if is_cited else 1), -place
 
-        return nlargest(_MOST_RANKED, brings.keys() - {*picked}, key=worth)
+        first = sorted({max(places, key=worth) for places in told}, key=worth, reverse=True)
+        rest = nlargest(_MOST_RANKED, brings.keys() - {*picked, *first}, key=worth)
+        return [*first, *rest][:_MOST_RANKED]
