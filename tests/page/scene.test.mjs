@@ -68,3 +68,13 @@ test("a way is drawn along the line that one of its routes has", () => {
   const unknown = sceneOf(turn({ answer: { places: [], routes: [{ ends, line: [] }] } }));
   assert.deepEqual(unknown.ways.map((way) => way.line), [null]);
 });
+
+test("the line of a planned day leads from its named start over its stops and back there", () => {
+  const at = (lng) => ({ wgs84: { lng, lat: 60 } });
+  const places = [{ id: "a", ...at(24.95) }, { id: "b", ...at(24.94) }];
+  const outing = { stops: [{ place: "a" }, { place: "b" }], start: { name: "station", ...at(24.9) }, back: {} };
+  const lngs = (day) => sceneOf(turn({ answer: { places, outing: day } })).path.map(({ wgs84 }) => wgs84.lng);
+  assert.deepEqual(lngs(outing), [24.9, 24.95, 24.94, 24.9]);
+  assert.deepEqual(lngs({ ...outing, end: { name: "port", ...at(24.97) } }), [24.9, 24.95, 24.94, 24.97]);
+  assert.deepEqual(lngs({ stops: outing.stops }), [24.95, 24.94]);
+});

@@ -56,8 +56,8 @@ class _NoWays:
     async def ride(self, *_: Any, **__: Any) -> None:
         return None
 
-    def stops_link(self, _: Any) -> str:
-        return ""
+    def stops_link(self, stops: Any) -> str:
+        return " → ".join(name for name, _ in stops)
 
 
 class Days:

@@ -1,6 +1,7 @@
 """A planned day as files: calendar, route, pocket map, and what an answer without one says."""
 
 import io
+import json
 import re
 from html import escape
 from urllib.parse import unquote
@@ -13,15 +14,16 @@ from reportlab.graphics.shapes import String
 
 from agent.core.errors import AgentError
 from agent.evidence.outing.text import outing_section
-from agent.evidence.types import Leg, Outing, Stop
+from agent.evidence.types import DayEnd, Leg, Outing, Stop
 from agent.export.finished import FinishedAnswer
-from agent.export.gpx import gpx
+from agent.export.geojson import answer_geojson
+from agent.export.gpx import answer_gpx, gpx
 from agent.export.html import html_page
 from agent.export.markdown import markdown_document
 from agent.export.outing import calendar, pocket_map, stop_pins
 from agent.export.pdf import pdf_document, pocket_document
 from agent.export.pdf_map import map_drawing
-from agent.export.svg_map import WIDTH, Box, place_labels, text_width
+from agent.export.svg_map import WIDTH, Box, drawn_ways, place_labels, text_width
 from agent.export.word import word_document
 from agent.mcp.amap.records import stops_link
 from agent.texts import say
@@ -334,3 +336,45 @@ async def test_the_server_offers_the_days_files_of_an_answer_that_has_one(monkey
     printed = await get(monkeypatch, "outing.pdf", Threads(values))
     assert len(pypdf.PdfReader(io.BytesIO(printed.content)).pages) == 1
     assert (await get(monkeypatch, "outing.ics")).status_code == 404
+
+
+STATION = DayEnd(asked="北京站", name="北京站", wgs84={"lng": 116.427, "lat": 39.903})
+BACK = Leg(mode="walking", distance_m=1500, duration_s=1200, estimated=False)
+
+
+def between_ends(**ends) -> FinishedAnswer:
+    return answer(outing=Outing(**{**outing(), "back": BACK, **ends}))
+
+
+def test_a_day_s_map_has_the_named_start_with_the_ways_from_it_and_back_and_no_number():
+    there = between_ends(start=STATION)
+    ways = drawn_ways(there)
+    at = [STATION["wgs84"]["lng"], STATION["wgs84"]["lat"]]
+    assert [way.line[0] for way in ways] == [at, at]
+    stops = [[place["wgs84"]["lng"], place["wgs84"]["lat"]] for place in places()]
+    assert [way.line[1] for way in ways] == stops
+    svg = pocket_map(there)
+    assert svg.count('<circle class="anchor-dot"') == 1
+    assert svg.count('class="pin"') == 2
+    rows = shown_texts(svg)
+    assert rows.count("北京站") >= 2  # Where one sets out, and comes back.
+    assert '<circle class="anchor-dot"' in html_page(there)
+    assert not drawn_ways(answer())
+
+
+def test_a_day_s_files_lead_from_its_named_start_over_its_stops_to_its_named_end():
+    airport = DayEnd(asked="机场", name="机场", wgs84={"lng": 116.6, "lat": 40.08})
+    there = between_ends(start=STATION, end=airport)
+    points = [x.attrib["lon"] for x in ElementTree.fromstring(answer_gpx(there)).iter()
+              if x.tag.endswith("rtept")]  # fmt: skip
+    assert [points[0], points[-1], len(points)] == ["116.4270000", "116.6000000", 4]
+    features = json.loads(answer_geojson(there))["features"]
+    roles = {f["properties"]["role"]: f for f in features if f["id"].startswith("day")}
+    assert [roles["start"]["properties"]["name"], roles["end"]["properties"]["name"]] == [
+        "北京站", "机场",
+    ]  # fmt: skip
+    line = roles["route"]["geometry"]["coordinates"]
+    assert [line[0], line[-1], len(line)] == [[116.427, 39.903], [116.6, 40.08], 4]
+    assert "day" not in {
+        feature["id"] for feature in json.loads(answer_geojson(answer()))["features"]
+    }

@@ -23,6 +23,7 @@ def test_a_day_is_as_it_was_asked_for_and_what_is_not_is_told(row: dict[str, Any
         text = told(day, row["language"])
         assert [name for name in stops(day) if name != own] == turn["stops"], text
         assert {**begins, **turn.get("begins", {})} == begins
+        assert turn.get("link", day["url"]) == day["url"]
         for key, values in turn.get("told", []):
             assert say(f"outing.{key}", row["language"], **values) in text
         assert not [words for words in turn.get("shown", []) if words not in text], text

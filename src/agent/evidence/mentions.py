@@ -10,7 +10,7 @@ from typing import cast
 from agent.core.strings import has_han, parted_brackets, without_accents
 from agent.evidence.language import fold
 from agent.evidence.references import LINK_TARGET, strip_references
-from agent.evidence.types import Outing, Place
+from agent.evidence.types import DayEnd, Outing, Place
 
 _ITEM = re.compile(r"(\s{0,12})(?:[-*+•|]\s|(?:\*\*)?(\d{1,3})[.)、])")
 _OUTER = 3
@@ -249,6 +249,13 @@ def listed_first(places: Sequence[Place], text: str) -> list[str]:
 def places_of(outing: Outing | None) -> list[str]:
     """Return the ids of the places that a planned day goes to, in its order."""
     return [stop["place"] for stop in outing["stops"] if "place" in stop] if outing else []
+
+
+def day_ends(outing: Outing | None) -> tuple[DayEnd | None, DayEnd | None]:
+    """Return the named places between which a day's ways lead: one comes back where it began."""
+    start = outing.get("start") if outing else None
+    end = (outing.get("end") or start) if outing and "back" in outing else None
+    return start, end
 
 
 def stop_numbers(stops: Iterable[str]) -> dict[str, tuple[int, str]]:

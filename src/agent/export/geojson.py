@@ -9,8 +9,9 @@ from typing import Any
 from geojson_pydantic import Feature, FeatureCollection, LineString, Point
 
 from agent.core.errors import AgentError
+from agent.evidence.mentions import day_ends, places_of
 from agent.evidence.records import HOME_MAP, maps_of, owners
-from agent.evidence.types import Anchor, Location, Place, Route
+from agent.evidence.types import Anchor, DayEnd, Location, Place, Route
 from agent.evidence.types import Point as Wgs84
 from agent.export.finished import FinishedAnswer
 from agent.texts import say
@@ -61,7 +62,7 @@ def answer_geojson(answer: FinishedAnswer) -> str:
     collection = answer.geojson or feature_collection(
         answer.places, query=answer.question, generated_at=answer.generated_at
     )
-    if features := _route_features(answer):
+    if features := [*_route_features(answer), *_day_features(answer)]:
         features = [*collection["features"], *features]
         collection = {**collection, "features": features, "bbox": _bounds(_positions(features))}
         _Collection.model_validate(collection)
@@ -138,6 +139,32 @@ def _route_features(answer: FinishedAnswer) -> list[dict[str, Any]]:
     return features
 
 
+def _day_features(answer: FinishedAnswer) -> list[dict[str, Any]]:
+    """Return where a planned day begins and ends, if that was named, and its line over the stops.
+
+    The line is straight from one to the next.
+    """
+    places = {place["id"]: place for place in answer.places if has_sane_axes(place)}
+    ids = places_of(answer.outing)
+    stops: list[Place | DayEnd] = [places[id] for id in ids if id in places]
+    start, end = day_ends(answer.outing)
+    features = list[dict[str, Any]]()
+    named = {"start": start, "end": end if end != start else None}
+    for role, point in named.items():
+        if point:
+            properties = {"name": point["name"], "role": role}
+            features.append(_feature(f"day-{role}", point["wgs84"], properties))
+    around = [*([start] if start else []), *stops, *([end] if end else [])]
+    if (start or end) and stops:
+        note = say("export.straight_line", answer.language)
+        shape = {"type": "LineString", "coordinates": [_position(point) for point in around]}
+        features.append({
+            "type": "Feature", "id": "day", "geometry": shape,
+            "properties": {"role": "route", "straight": True, "note": note, "ways": []},
+        })  # fmt: skip
+    return features
+
+
 def _joins(route: Route, positions: Sequence[Sequence[float]]) -> bool:
     return [_position(stop) for stop in _stops(route)] == positions
 
@@ -146,7 +173,7 @@ def _way(route: Route) -> dict[str, Any]:
     return {key: route.get(key) for key in ("mode", "distance_m", "duration_s", "url")}
 
 
-def _position(anchor: Anchor) -> list[float]:
+def _position(anchor: Anchor | Place | DayEnd) -> list[float]:
     point = anchor["wgs84"]
     return [round(point["lng"], _DECIMALS), round(point["lat"], _DECIMALS)]
 
@@ -163,7 +190,7 @@ def _positions(features: Iterable[dict[str, Any]]) -> list[Sequence[float]]:
     ]
 
 
-def has_sane_axes(place: Place | Anchor) -> bool:
+def has_sane_axes(place: Place | Anchor | DayEnd) -> bool:
     """Tell whether the coordinates are degrees, and in China where the map says it is China."""
     lng, lat = place["wgs84"]["lng"], place["wgs84"]["lat"]
     if not (isfinite(lng) and isfinite(lat)) or abs(lng) > 180 or abs(lat) > 90:

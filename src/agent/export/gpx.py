@@ -5,9 +5,10 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from agent.core.strings import valid_text
 from agent.evidence.markdown import open_url
+from agent.evidence.mentions import day_ends
 from agent.evidence.names import name_text
 from agent.evidence.records import HOME_MAP, kind_text, maps_of, owners
-from agent.evidence.types import Anchor, Outing, Place, Route
+from agent.evidence.types import Anchor, DayEnd, Outing, Place, Route
 from agent.export.finished import FinishedAnswer
 from agent.export.geojson import check_drawable, has_sane_axes, roles_of, route_stops
 from agent.texts import Language, say
@@ -83,14 +84,19 @@ def _track(root: Element, route: Route) -> None:
 def _route(root: Element, outing: Outing, places: Mapping[str, Place]) -> None:
     route = SubElement(root, "rte")
     _text(route, "name", f"{outing['day']} {outing['begins']}–{outing['ends']}")
-    for stop in outing["stops"]:
-        place = places.get(stop.get("place", ""))
+    points: list[tuple[Place | DayEnd | None, str]] = [
+        (places.get(stop.get("place", "")), f"{stop['begins']} {stop['name']}")
+        for stop in outing["stops"]
+    ]
+    start, end = day_ends(outing)
+    outer = [(each, at) for each, at in ((start, outing["begins"]), (end, outing["ends"]))]
+    named = [(each, f"{at} {each['name']}" if each else "") for each, at in outer]
+    for place, text in [named[0], *points, named[1]]:
         if place and has_sane_axes(place):
-            point = SubElement(route, "rtept", _at(place))
-            _text(point, "name", f"{stop['begins']} {stop['name']}")
+            _text(SubElement(route, "rtept", _at(place)), "name", text)
 
 
-def _at(place: Place | Anchor) -> dict[str, str]:
+def _at(place: Place | Anchor | DayEnd) -> dict[str, str]:
     point = place["wgs84"]
     return {"lat": f"{point['lat']:.7f}", "lon": f"{point['lng']:.7f}"}
 

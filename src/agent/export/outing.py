@@ -1,7 +1,7 @@
 """Export a planned day: as a calendar (RFC 5545), and as a one-page pocket map (SVG)."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from html import escape
@@ -12,15 +12,15 @@ from markdown_it.token import Token
 
 from agent.core.errors import AgentError
 from agent.evidence.hours import minutes_of
-from agent.evidence.mentions import places_of
+from agent.evidence.mentions import day_ends, places_of
 from agent.evidence.names import map_name
-from agent.evidence.outing.text import day_title, leg_text, numbers, stop_text
+from agent.evidence.outing.text import day_title, end_text, leg_text, numbers, stop_text
 from agent.evidence.records import HOME_MAP, hours_text, map_title
 from agent.evidence.types import Outing, Place, Stop
 from agent.evidence.zones import CHINA, zone_named
 from agent.export.finished import FinishedAnswer, credit
 from agent.export.geojson import has_sane_axes
-from agent.export.svg_map import HEIGHT, WIDTH, Pin, draw_map, wrap
+from agent.export.svg_map import HEIGHT, WIDTH, Pin, draw_map, drawn_ways, wrap
 from agent.texts import Language, say
 
 STOPS = "stops"
@@ -108,6 +108,7 @@ text { font-family: system-ui, "Noto Sans CJK SC", "PingFang SC", sans-serif; fi
 .ground { fill: #eef1ec; } .grid { stroke: #dde3db; fill: none; }
 .scale, .north, .leader { stroke: #5d6b64; fill: none; stroke-width: 1.5; }
 .path { stroke: #14746a; fill: none; stroke-width: 2.5; stroke-dasharray: 6 5; }
+.anchor { stroke: #b3261e; fill: none; stroke-width: 2.5; } .anchor-dot { fill: #b3261e; }
 .pin path { fill: #14746a; stroke: #fff; } .pin text { fill: #fff; font-size: 11.5px; }
 .label, .scale-text { font-size: 12px; }
 .label { paint-order: stroke; stroke: #eef1ec; stroke-width: 4px; }
@@ -122,14 +123,16 @@ def pocket_map(answer: FinishedAnswer) -> str:
     outing, language = outing_of(answer), answer.language
     top = foot = _TITLE + HEIGHT + _MARGIN
     rows = ""
-    for number, stop in zip(numbers(outing), outing["stops"], strict=True):
-        row, foot = _row(number, stop, foot, language)
+    for cells in _rows(outing, language):
+        row, foot = _row(*cells, foot)
         rows += row
     height = max(foot, top + _QR + _ROW)
     notes = _notes(answer)
     whole = height + _NOTE_LINE + len(notes) * _NOTE_LINE + _MARGIN / 2
     title = escape(day_title(outing, language))
-    drawing = draw_map(stop_pins(answer), language, path=len(outing["stops"]))
+    drawing = draw_map(
+        stop_pins(answer), language, path=len(outing["stops"]), ways=drawn_ways(answer)
+    )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" lang="{language}" '
         f'viewBox="0 0 {WIDTH:.0f} {whole:.0f}" width="{WIDTH:.0f}" '
@@ -165,10 +168,21 @@ def stop_pins(answer: FinishedAnswer) -> list[Pin]:
     ]
 
 
-def _row(number: int | None, stop: Stop, y: float, language: Language) -> tuple[str, float]:
-    """Return a stop's lines, left of the code, and where they end: when, what, how to get there."""
-    name = f"{number}. {stop_text(stop, language)}" if number else stop_text(stop, language)
-    way = leg_text(stop["leg"], language) if "leg" in stop else ""
+def _rows(outing: Outing, language: Language) -> Iterator[tuple[str, str, str]]:
+    """Yield when, what and how to get there: of each stop, and of where the day begins and ends."""
+    start, _ = day_ends(outing)
+    if start:
+        yield outing["begins"], start["name"], ""
+    for number, stop in zip(numbers(outing), outing["stops"], strict=True):
+        name = f"{number}. {stop_text(stop, language)}" if number else stop_text(stop, language)
+        way = leg_text(stop["leg"], language) if "leg" in stop else ""
+        yield f"{stop['begins']}–{stop['ends']}", name, way
+    if "back" in outing:
+        yield outing["ends"], end_text(outing, language), leg_text(outing["back"], language)
+
+
+def _row(clock: str, name: str, way: str, y: float) -> tuple[str, float]:
+    """Return the lines of a stop, left of the code, and where they end."""
     left = _MARGIN + 110
     room = WIDTH - _QR - 2 * _MARGIN - left
     lines = [("name", line) for line in wrap(name, room / _LARGER)]
@@ -177,9 +191,8 @@ def _row(number: int | None, stop: Stop, y: float, language: Language) -> tuple[
         f'<text class="{kind}" x="{left}" y="{y + 16 * (at + 1)}">{escape(line)}</text>'
         for at, (kind, line) in enumerate(lines)
     )
-    time = f"{stop['begins']}–{stop['ends']}"
     return (
-        f'<text class="time" x="{_MARGIN}" y="{y + 16}">{time}</text>{texts}',
+        f'<text class="time" x="{_MARGIN}" y="{y + 16}">{clock}</text>{texts}',
         y + max(_ROW, 16 * len(lines) + 8),
     )
 

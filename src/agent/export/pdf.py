@@ -133,7 +133,9 @@ def pocket_document(answer: FinishedAnswer) -> bytes:
     parts = [
         *page.lines(title, size=_SIZES[1], after=6, bold=True),
         *page.lines(answer.notice, size=_SMALL, colour=_GREY),
-        map_drawing(pins := stop_pins(answer), width=_WIDTH, path=len(pins)),
+        map_drawing(
+            pins := stop_pins(answer), width=_WIDTH, path=len(pins), ways=drawn_ways(answer)
+        ),
         Spacer(1, 6),
         *page.markdown(_MARKER.sub("", section), answer),
         *page.lines(credit(answer.places, answer.language), size=_SMALL, colour=_GREY),

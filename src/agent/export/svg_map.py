@@ -11,6 +11,7 @@ from typing import Any
 from agent.core.strings import is_wide, without_open_bracket
 from agent.evidence.geo import EARTH_RADIUS_M
 from agent.evidence.markdown import open_url
+from agent.evidence.mentions import day_ends, places_of
 from agent.evidence.names import map_name
 from agent.evidence.types import Place
 from agent.export.finished import FinishedAnswer, by_mention, metres
@@ -195,13 +196,26 @@ def planned_stops(answer: FinishedAnswer) -> int:
 
 
 def drawn_ways(answer: FinishedAnswer) -> list[DrawnWay]:
-    """Return the ways of an answer; those of a planned day are its line over the stops."""
-    ways = list[DrawnWay]()
+    """Return the ways of an answer; those of a planned day are its line over the stops.
+
+    Of it only those from and to its named ends are others.
+    """
+    ways = [*_day_ways(answer)]
     for stops, line in [] if answer.outing else lines_of(answer.routes):
         ends = [Pin(**stop["wgs84"], name=_read(stop, answer), number=0) for stop in stops]
         straight = [[end.lng, end.lat] for end in ends]
         ways.append(DrawnWay(line or straight, [ends[0], ends[-1]], is_straight=not line))
     return ways
+
+
+def _day_ways(answer: FinishedAnswer) -> Iterator[DrawnWay]:
+    """Yield the straight lines between a day's named ends and its first and last stop."""
+    places = {place["id"]: place for place in answer.places if has_sane_axes(place)}
+    stops = [places[id]["wgs84"] for id in places_of(answer.outing) if id in places]
+    for end, stop in zip(day_ends(answer.outing), stops[:1] + stops[-1:], strict=False):
+        if end:
+            line = [[point["lng"], point["lat"]] for point in (end["wgs84"], stop)]
+            yield DrawnWay(line, [Pin(**end["wgs84"], name=end["name"], number=0)], True)
 
 
 def _read(stop: Mapping[str, Any], answer: FinishedAnswer) -> str:

@@ -31,7 +31,7 @@ from agent.core.errors import AgentError
 from agent.core.progress import Emit
 from agent.evidence.feasts import shared_feast
 from agent.evidence.grounding import says_not_found
-from agent.evidence.mentions import mentioned, places_of
+from agent.evidence.mentions import day_ends, mentioned, places_of
 from agent.evidence.ordering import grouped_lines, none_known_to_fit
 from agent.evidence.outing.text import (
     day_lines,
@@ -49,7 +49,7 @@ from agent.evidence.records import (
     with_weekday,
 )
 from agent.evidence.references import findings_of
-from agent.evidence.types import Gap, Outing, Place
+from agent.evidence.types import Anchor, Gap, Outing, Place
 from agent.evidence.unsearched import asks, needs_word
 from agent.models.streaming import EarlyReply
 from agent.models.types import ModelAnswer
@@ -103,11 +103,17 @@ async def finalize_answer(
         order=places_of(outing),
         settle=lambda settled: outing is not None and settle(outing, settled),
     )
-    anchor = next(iter(state.get("anchors", [])), None)
+    anchor = _day_starts(outing) or next(iter(state.get("anchors", [])), None)
     closing = await write_message(draft, parts, anchor=anchor)
     if outing:
         closing["previous"]["outing"] = outing
     return cast(Update, {**closing, "wishes": wishes})
+
+
+def _day_starts(outing: Outing | None) -> Anchor | None:
+    """Return the named place where a planned day begins: its stops lie around that."""
+    start, _ = day_ends(outing)
+    return Anchor(name=start["name"], wgs84=start["wgs84"]) if start else None
 
 
 def early_answer(

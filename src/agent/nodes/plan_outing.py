@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from datetime import date, datetime, tzinfo
 from typing import Any
 
@@ -29,6 +28,7 @@ from agent.evidence.kinds import (
     names_kind,
 )
 from agent.evidence.mentions import (
+    day_ends,
     fails_a_demand,
     mentioned,
     places_of,
@@ -38,7 +38,7 @@ from agent.evidence.mentions import (
 from agent.evidence.names import map_name, with_pinyin
 from agent.evidence.open_when import openness
 from agent.evidence.ordering import judged
-from agent.evidence.outing.aim import TOO_FAR_M, Aim, stars_of
+from agent.evidence.outing.aim import TOO_FAR_M, Aim, in_their_turn, stars_of
 from agent.evidence.outing.beside import beside_lines
 from agent.evidence.outing.legs import HERE, THERE, Legs, used_legs
 from agent.evidence.outing.plan import plan_day, sorted_out
@@ -57,6 +57,7 @@ from agent.evidence.types import (
     Point,
 )
 from agent.evidence.zones import CHINA, zone_of
+from agent.mcp.new_records import NamedStop
 from agent.mcp.records import MapOptions, MapResult
 from agent.state import OverallState, Turn, Update, reader_language, replaced
 from agent.texts import Language, reads_han, say
@@ -112,13 +113,14 @@ async def plan_outing(
     shown = [p for p in earlier if is_meal(p)] if lacks_meal else []
     shown = judged(shown, demands, language)
     if outing and (meals := _meals_shown_before(outing, shown, places, aim)):
-        aim = _in_their_turn(aim, meals, [p for p in places if p["id"] not in places_of(outing)])
+        aim = in_their_turn(aim, meals, [p for p in places if p["id"] not in places_of(outing)])
         planner = _Planner([*places, *meals], aim, services=services, meter=meter, emit=emit)
         outing = await planner.outing() or outing
     if outing:
         missed = [left for left in outing["left_out"] if _is_missed(left, aim, asked_for)]
         outing["left_out"] = [*missed, *_unwanted_before(state, outing)]
         _tell_ends(outing, ends)
+        outing["url"] = planner.link(outing)
         outing |= {} if zone is CHINA else {"zone": str(zone)}
     count = sum("place" in stop for stop in outing["stops"]) if outing else 0
     log.info("turn=%s %s: %d of %d places", turn["id"], NODE, count, len(places))
@@ -335,18 +337,6 @@ def _found(state: OverallState, again: Sequence[Place], wish: OutingWish) -> lis
     return coming_in(found, again, shut, chosen)[: len(state["query_list"])]
 
 
-def _in_their_turn(aim: Aim, meals: Sequence[Place], missed: Sequence[Place]) -> Aim:
-    """Return the aim with these meals where its order has restaurants that are not in the day."""
-    gone = [*zip((place for place in missed if is_meal(place)), meals, strict=False)]
-    if "order" not in aim.wish:
-        return aim
-    order = [
-        next((new["name"] for old, new in gone if mentioned([old], word)), word)
-        for word in aim.wish["order"]
-    ]
-    return replace(aim, wish=OutingWish(**{**aim.wish, "order": order}))
-
-
 def _meals_shown_before(
     outing: Outing, earlier: Sequence[Place], places: Sequence[Place], aim: Aim
 ) -> list[Place]:
@@ -520,6 +510,7 @@ class _Planner:
         self.ways: Legs = {}
         """The measured ones on foot to the stops of the plan."""
         self._places, self._against = sorted_out(places, aim)
+        self._stops = list[NamedStop]()
 
     async def outing(self) -> Outing | None:
         """Return the plan, linked to the map; None where no stop fits into the day."""
@@ -533,9 +524,17 @@ class _Planner:
             by_id = {place["id"]: place for place in self._places}
             stops = [by_id[id] for id in places_of(outing)]
             self.ways = {ends: leg for ends, leg in walks.items() if ends[1] in places_of(outing)}
-            named = [(place["name"], place["location"]) for place in stops]
-            outing["url"] = self._maps.stops_link(named)
+            self._stops = [(place["name"], place["location"]) for place in stops]
         return outing
+
+    def link(self, outing: Outing) -> str:
+        """Return the address of the planned day on the map, from and to its named ends, too."""
+        crs = self._stops[0][1]["crs"]
+        outer = [
+            [(end["name"], location_in(crs, end["wgs84"]))] if end else []
+            for end in day_ends(outing)
+        ]
+        return self._maps.stops_link([*outer[0], *self._stops, *outer[1]])
 
     def gap(self) -> Gap:
         """Return that no day came of it, with what speaks against the places that were found."""

@@ -237,7 +237,10 @@ interface Answer {
   queries: (PlannedQuery & { round?: number })[];
   /** The planned day, where one was wanted. */
   next_questions?: string[];
-  outing: { stops: { place?: string; name: string }[]; left_out?: { place: string; text: string }[] } | null;
+  outing: {
+    stops: { place?: string; name: string }[]; left_out?: { place: string; text: string }[];
+    start?: Anchor; end?: Anchor; back?: object;
+  } | null;
   search_entry_points: string[];
   usage: Usage;
   checks: { cited?: number; claims?: Record<string, number>; statements?: Statement[] };

@@ -1,12 +1,13 @@
 """What a day over places is to be, and what a record says of a visit."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from agent.evidence.geo import distance_text, metres_apart
 from agent.evidence.hours import Opening
 from agent.evidence.kinds import is_break, is_called, is_meal, kind_searched, meal_named
+from agent.evidence.mentions import mentioned
 from agent.evidence.outing.schedule import MOST_VISITS, Visit
 from agent.evidence.types import OutingWish, Place, Point
 from agent.texts import Language
@@ -146,3 +147,15 @@ def without_far(
         else:
             close.append(place)
     return close
+
+
+def in_their_turn(aim: Aim, meals: Sequence[Place], missed: Sequence[Place]) -> Aim:
+    """Return the aim with these meals where its order has restaurants that are not in the day."""
+    gone = [*zip((place for place in missed if is_meal(place)), meals, strict=False)]
+    if "order" not in aim.wish:
+        return aim
+    order = [
+        next((new["name"] for old, new in gone if mentioned([old], word)), word)
+        for word in aim.wish["order"]
+    ]
+    return replace(aim, wish=OutingWish(**{**aim.wish, "order": order}))

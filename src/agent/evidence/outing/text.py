@@ -82,13 +82,13 @@ def outing_section(outing: Outing, language: Language) -> str:
         rows.append([f"{stop['begins']}–{stop['ends']}", name, way])
     if "back" in outing:
         back = leg_text(outing["back"], language)
-        rows.append([outing["ends"], _end_text(outing, language), back])
+        rows.append([outing["ends"], end_text(outing, language), back])
     table = "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
     parts = [f"**{day_title(outing, language)}**", table, *_left_out(outing, language)]
     return "\n\n".join([*parts, f"*{outing_remarks(outing, language)}*"])
 
 
-def _end_text(outing: Outing, language: Language) -> str:
+def end_text(outing: Outing, language: Language) -> str:
     """Return where a day ends: the named place, or where it began."""
     end = outing.get("end") or outing.get("start")
     return _cell(end["name"]) if end else say("outing.back", language)
@@ -233,7 +233,7 @@ def day_lines(outing: Outing, language: Language) -> str:
         lines.append(f"{stop['begins']}–{stop['ends']} {stop_text(stop, language)}{marker}{way}")
     if "back" in outing:
         back = leg_text(outing["back"], language)
-        lines.append(f"{outing['ends']} {_end_text(outing, language)} ({back})")
+        lines.append(f"{outing['ends']} {end_text(outing, language)} ({back})")
     lines += [_left_out_line(left, language) for left in outing["left_out"]]
     for told in (_told, _beyond, _prices, _not_known):
         lines += told(outing, language)

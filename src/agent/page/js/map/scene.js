@@ -15,7 +15,7 @@ import { isPoint } from "./coordinates.js";
  * @property {{place: Place, number: number|null}[]} places in the list's numbers; null while there is no list
  * @property {Anchor|null} anchor what the places lie around
  * @property {Way[]} ways
- * @property {Place[]} path the stops of a planned day in their order
+ * @property {Located[]} path a planned day's stops in their order, and its named ends
  */
 
 /**
@@ -32,8 +32,10 @@ export function sceneOf(turn) {
   const routes = answer.routes ?? [];
   const stops = routes.map(({ ends: [start, end] = [], via = [] }) => [start, ...via, end]);
   const lines = routes.map(({ line = [] }) => (line.length > 1 ? line : null));
-  const path = (answer.outing?.stops ?? []).flatMap((stop) =>
+  const { stops: planned = [], start, end = start, back } = answer.outing ?? {};
+  const visits = planned.flatMap((stop) =>
     places.filter(({ place }) => place.id === stop.place).map(({ place }) => place));
+  const path = [...(start ? [start] : []), ...visits, ...(back && end ? [end] : [])];
   return { places, anchor: places.length ? anchorOf(answer) : null, ways: waysOf(stops, lines), path };
 }
 
