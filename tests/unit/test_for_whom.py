@@ -38,15 +38,16 @@ def test_a_station_that_one_comes_by_need_suit_no_child_and_cost_nothing() -> No
 @pytest.mark.parametrize(
     ("category", "told"),
     [
-        ("书店", []),
+        ("药店", []),
         ("中餐厅", []),
         ("亲子餐厅", [("children", "satisfied")]),
         ("酒吧", [("children", "violated")]),
         ("公园", [("children", "unknown")]),
         ("购物中心", [("children", "unknown")]),
+        ("书店", [("children", "unknown")]),  # It is a stop as a museum is: one reads there.
     ],
 )
-def test_lunch_and_a_bookshop_on_a_day_with_a_child_are_no_open_question(
+def test_lunch_on_a_day_with_a_child_is_no_open_question_and_a_stop_is(
     category: str, told: list[tuple[str, str]]
 ) -> None:
     """Each restaurant of a day was "not known whether suitable for children, please check"."""
@@ -75,3 +76,21 @@ def test_who_asks_for_cafes_alone_asks_whom_these_suit(
     query = {"query": "王府井", "map": {**MAP, "keywords": keywords}}
     found = read("王府井适合老人的", query=[query], constraints={"suits": ["elderly"]})
     assert found.demands.get("kind") == kind
+
+
+@pytest.mark.parametrize(
+    ("own", "is_kept"),
+    [
+        ({"open_at": "01:45", "open_on": [2]}, False),
+        ({"open_at": "22:30"}, False),
+        ({"open_at": "20:00"}, True),
+        ({"open_on": [2]}, True),
+    ],
+)
+def test_what_one_search_wants_after_the_questions_hour_need_not_stay_open_until_that(
+    own: Constraints, is_kept: bool
+) -> None:
+    """A grill that opens at 20:00 was "open until Tue 22:00" for who asked for 01:45."""
+    grill = of_category("烧烤", open_time="周一至周日 20:00-05:00", demands=own)
+    [told] = check(grill, {"open_until": "22:00", "open_on": [1]}, "zh")
+    assert ("22:00" in told["text"]) is is_kept

@@ -165,7 +165,7 @@ _FITS: dict[Suits, tuple[str, str]] = {
 
 
 PEOPLE = frozenset[Suits]({"children", "elderly"})
-FOR_ANYBODY: Sequence[PlaceKind] = ("restaurant", "cafe", "bookshop", "pharmacy", "hospital")
+FOR_ANYBODY: Sequence[PlaceKind] = ("restaurant", "cafe", "pharmacy", "hospital")
 """Kinds of which one asks for whom they are only where they are what is asked for."""
 DIETS = frozenset[Suits]({"vegetarian", "vegan", "halal", "kosher", "gluten_free"})
 _OF_ALL = frozenset({
@@ -175,10 +175,18 @@ _OF_ALL = frozenset({
 
 
 def with_own(demands: Constraints, own: Constraints | None) -> Constraints:
-    """Return the question's demands with those of one search in their place, or beside them."""
-    kept = {key: bound for key, bound in demands.items() if key != "asked_at" or not own}
-    both = cast(Constraints, {**kept, **(own or {})})
-    if suits := [*(own or {}).get("suits", []), *demands.get("suits", [])]:
+    """Return the question's demands with those of one search in their place, or beside them.
+
+    What is to be open on another day, or after the question's hour, need not stay open until that.
+    """
+    own = own or Constraints()
+    gone = {"asked_at"} if own else set[str]()
+    days, at = (demands.get("open_on"), own.get("open_on")), own.get("open_at", "")
+    if at >= demands.get("open_until", "24:00") or (at and all(days) and days[0] != days[1]):
+        gone.add("open_until")
+    kept = {key: bound for key, bound in demands.items() if key not in gone}
+    both = cast(Constraints, {**kept, **own})
+    if suits := [*own.get("suits", []), *demands.get("suits", [])]:
         both["suits"] = list(dict.fromkeys(suits))
     return both
 
