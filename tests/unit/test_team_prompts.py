@@ -206,8 +206,18 @@ def test_of_a_program_that_prints_its_sums_they_are_shown_once_and_no_code() -> 
     labelled = "rent: 3 × 40 = 120\ntaxi: 2 × 15 = 30"
     section = calculation_section(["c0"], [evidence("c0", asked="…", text=labelled)], "en")
     assert section.splitlines()[2:] == ["- rent: 3 × 40 = 120", "- taxi: 2 × 15 = 30"]
-    bare = calculation_section(["c0"], [evidence("c0", asked="x = f(2)", text="x = 4")], "en")
-    assert "```python" in bare, "nothing else tells how it was worked out"
+
+
+def test_of_a_program_whose_result_has_labels_the_result_is_shown_and_no_code() -> None:
+    days = "1957-10-15: 星期二\n1957-10-25: 星期五"
+    for text in (days, "x = 4", "weekday：Tuesday"):
+        [head, _, *lines] = calculation_section(
+            ["c0"], [evidence("c0", asked="import datetime\nprint(f(2))", text=text)], "en"
+        ).splitlines()
+        assert (head, lines) == ("**Calculation 1**", [f"- {line}" for line in text.splitlines()])
+    for text in ("4", "14:30", "45 16341", "weekday:", ": 4", f"{days}\n7"):
+        section = calculation_section(["c0"], [evidence("c0", asked="f(2)", text=text)], "en")
+        assert "```python" in section, "nothing else tells what its values are"
 
 
 @pytest.mark.parametrize(

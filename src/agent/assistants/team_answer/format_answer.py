@@ -144,12 +144,15 @@ def calculation_section(
 
 
 def _calculation(number: int, evidence: ToolEvidence, language: Language, form: NumberForm) -> str:
-    """Return the sums that were worked out; a program only where its result shows none."""
+    """Return what was worked out as a sum or as lines that say what they give.
+
+    People read results: a program is shown only where its result is bare values.
+    """
     head = say("team_answer.answer.calculated", language, number=str(number))
     program, text = evidence["asked"].strip(), inert(rounded(evidence["text"])[:_RESULT])
     if formula := written_sum(program):
         return f"{head}\n\n{form.written(f'{formula} = {text.strip()}', '')}"
-    if printed := _printed_sums(rounded(evidence["text"]), form):
+    if printed := _told_lines(rounded(evidence["text"]), form):
         return "\n".join([head, "", *printed])
     lines = program[:_SHOWN_CHARACTERS].rstrip().splitlines()[:_SHOWN_LINES]
     if "\n".join(lines) != program:
@@ -158,12 +161,19 @@ def _calculation(number: int, evidence: ToolEvidence, language: Language, form: 
     return "\n".join([head, "", fenced("\n".join(lines), "python"), "", result])
 
 
-def _printed_sums(result: str, form: NumberForm) -> list[str]:
-    """Return the lines of a result as a list, if each shows how its value was worked out."""
+def _told_lines(result: str, form: NumberForm) -> list[str]:
+    """Return the lines of a result as a list, if each says what its value is, or how it came."""
     lines = [line.strip() for line in result.splitlines() if line.strip()]
-    shown = all("=" in line and is_sum(line.split("=")[-2].split(":")[-1]) for line in lines)
-    told = [form.written(line[:_RESULT], "") for line in lines[:_SHOWN_LINES]] if shown else []
+    is_told = all(map(_tells, lines))
+    told = [form.written(line[:_RESULT], "") for line in lines[:_SHOWN_LINES]] if is_told else []
     return [f"- {inert(line)}" for line in told]
+
+
+def _tells(line: str) -> bool:
+    """Return whether a line has a value behind its label, or behind the sum that gives it."""
+    before, sign, value = line.replace("：", ":").replace("=", ":").rpartition(":")
+    is_named = any(map(str.isalpha, line)) or is_sum(before)
+    return bool(sign and before.strip() and value.strip()) and is_named
 
 
 async def format_answer(
