@@ -38,3 +38,12 @@ def test_a_judge_may_name_its_sums_as_a_list() -> None:
         ["120*2", "180*2", None],
     )  # fmt: skip
     assert outcome.verdict == "computed"
+
+
+def test_a_sum_too_many_leaves_the_figures_that_are_told_computed() -> None:
+    record = "Each year 124 € is saved, with storage 114 € more. The set is 350 €, storage 600 €."
+    sums = "(124+114)*10-(350+600); 124*10-350; (124+114)*10/350"
+    text = "In ten years 1430 € remain with storage and 890 € without it."
+    assert ruled(text, record, "", sums).verdict == "computed"
+    assert ruled(text.replace("1430", "1530"), record, "", sums).verdict != "computed"
+    assert ruled("The set is 350 €.", record, "", "124*10-350").verdict != "computed", "none told"

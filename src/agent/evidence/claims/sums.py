@@ -97,7 +97,9 @@ def computed(
         and not any(tells(figure, value) for value in explained)
         and (figure.text in wrong or not stands(figure, given, evidence))
     ]
-    if not untold:
+    is_told = any(one.is_sum and one not in untold for one in sums if one in named)
+    if not (untold and (strange or not is_told)):
+        # A sum more than the text tells takes nothing from those that it does.
         done = Outcome("computed", passages=passages, results=tuple(explained))
         return unchecked if strange else done
     fitting = [figure for figure in strange if bool(figure.date) == bool(untold[0].day)
