@@ -40,8 +40,8 @@ describe("a text that counts", () => {
 
   it("agrees with each of its numbers, and leaves forms whose number is not there", () => {
     const told = (n, total) => text("export.compared.supported", "en", { n, total });
-    assert.equal(told(1, 1), "1 of 1 statement is in the sources");
-    assert.equal(told(0, 2), "0 of 2 statements are in the sources");
+    assert.equal(told(1, 1), "1 of 1 statement found in the sources");
+    assert.equal(told(0, 2), "0 of 2 statements found in the sources");
     assert.equal(text("page.documents.files", "en", {}), "{n} {n|file|files}");
   });
 });

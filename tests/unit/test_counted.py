@@ -69,8 +69,8 @@ def leaves(tables: dict[str, object], begin: str = "") -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("language", "line"),
     [
-        ("en", "1 of 1 statement is in the sources"),
-        ("de", "1 von 1 Aussage steht in den Quellen"),
+        ("en", "1 of 1 statement found in the sources"),
+        ("de", "1 von 1 Aussage in den Quellen gefunden"),
         ("fr", "1 affirmation sur 1 figure dans les sources"),
         ("ru", "1 из 1 утверждения есть в источниках"),
     ],

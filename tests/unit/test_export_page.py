@@ -417,7 +417,7 @@ def test_an_answer_of_which_nothing_was_checked_has_no_such_line() -> None:
 def test_what_was_too_late_to_be_judged_is_told_as_that() -> None:
     claims = {"version": 2, "total": 9, "supported": 4, "own": 1, "unchecked": 4, "late": 3}
     line = statement_line(answer(language="en", claims=claims))
-    assert line == "4 of 8 statements are in the sources; 1 not checked; 3 not checked in time"
+    assert line == "4 of 8 statements found in the sources; 1 not checked; 3 not checked in time"
     late = {"version": 2, "total": 5, "own": 1, "unchecked": 4, "late": 4}
     for language in ("en", "zh"):
         told = say("export.compared.none_in_time", language, total=4)

@@ -182,13 +182,14 @@ _OPENS = "(（"
 def _goes_on(before: str, line: str, stop: re.Match[str]) -> bool:
     """Return whether a sentence goes on behind a full stop: "3 min. from", "no. 3", "31. August".
 
-    It does before a small letter, before a number but where it surely ends, and behind what is
-    short.
+    It does before a small letter or a number, but before the name of a site and a number where it
+    surely ends, and behind what is short.
     """
     behind = line[stop.end() : stop.end() + _LONGEST_SHORTENED].lstrip()
     word = behind.lstrip(_OPENS)
     if word[:1].islower():
-        return True
+        return not (stop[0][0] == "." and _is_dotted(line, stop.end())
+                    and (_is_whole(before) or _is_unit(before)))  # fmt: skip
     if word.lstrip("€$£¥")[:1].isdigit():
         return stop[0][0] != "." or not (len(stop[0]) > 1 or _is_whole(before))
     if stop[0][0] != ".":
@@ -199,6 +200,13 @@ def _goes_on(before: str, line: str, stop: re.Match[str]) -> bool:
     is_ordinal = last.isdecimal() or (last != "" and not set(last) - set("IVXL"))
     is_counted = is_ordinal and f"{behind} ".casefold().startswith(_COUNTED)
     return is_counted or (_is_shortened(before) and not ends_unit)
+
+
+def _is_dotted(line: str, begin: int) -> bool:
+    """Return whether the next word is a name with a full stop in it: viarami.com, never e.g."""
+    word, *_ = line[begin : begin + _LONGEST_NAME].split(maxsplit=1) or [""]
+    labels = word.lstrip(_OPENS).rstrip(".,;:!?)）").split(".")
+    return len(labels) > 1 and min(map(len, labels)) > 1 and labels[-1].isalpha()
 
 
 def _is_shortened(before: str) -> bool:

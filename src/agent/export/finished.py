@@ -93,7 +93,7 @@ def statement_line(answer: FinishedAnswer) -> str:
     """Return "18 statements: 16 with the source's words · 1 calculated · 1 without a source".
 
     Empty where nothing was checked, and where nothing but code's own words was said. Since
-    version 2 of the counts it is "11 of 12 statements are in the sources; 1 could not be found".
+    version 2 of the counts it is "11 of 12 statements found in the sources; 1 could not be found".
     """
     if answer.claims.get("version", 1) > 1:
         return _compared_line(answer)
