@@ -13,7 +13,7 @@ from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome, Verdict
 from agent.evidence.claims.own_record import otherwise
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.statements import NAMING, Statement, states, without_figures
-from agent.evidence.claims.sums import MOST_FIGURES, bounds, computed, says, stands
+from agent.evidence.claims.sums import MOST_FIGURES, bounds, computed, hour_of, says, stands
 from agent.evidence.days import date_beside, days_without_year, real_day, weekdays_in
 from agent.evidence.figures import Figure, are_joined, distinct, figures, same
 from agent.evidence.language import fold, without_marks
@@ -316,8 +316,8 @@ def _hours(figure: Figure) -> set[int]:
     """Return what a figure tells on a clock of twelve hours: who asked for 8 pm may hear of 8."""
     if figure.clock is not None:
         return {figure.clock % _HALF_DAY}
-    is_hour = not (figure.kind or figure.date) and figure.value in range(1, 25)
-    return {int(figure.value) * 60 % _HALF_DAY} if is_hour else set()
+    hour = hour_of(figure) if figure.value else None
+    return set() if hour is None or hour % 60 else {int(hour) % _HALF_DAY}
 
 
 _HALF_DAY = 12 * 60

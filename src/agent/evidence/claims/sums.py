@@ -30,12 +30,22 @@ def stands(figure: Figure, known: Iterable[Figure], evidence: Evidence) -> bool:
 def says(other: Figure, figure: Figure) -> bool:
     """Return whether one figure says another.
 
-    A word may tell the sign of a share or of money, and that a number is an hour.
+    A word may tell the sign of a share or of money, and that a number is an hour: "после 15 часов"
+    says 15:00, and a length of fifteen hours.
     """
     if figure.kind == other.kind and (figure.kind in _SHARES or figure.is_money):
         return same(figure, other) or abs(figure.amount) == abs(other.amount)
-    is_hour = not figure.kind and figure.clock is None and figure.value <= _HOURS
-    return same(figure, other) or (is_hour and figure.value % _HOURS * _HOUR in other.clocks)
+    if same(figure, other) or hour_of(figure) in other.clocks:
+        return True
+    return other.kind == _LENGTH and hour_of(other) in figure.clocks
+
+
+def hour_of(figure: Figure) -> Decimal | None:
+    """Return the minutes after midnight that a number of hours may be: nothing tells which."""
+    is_bare = not figure.kind and figure.clock is None and not figure.date
+    is_length = figure.kind == _LENGTH and figure.factor == _HOUR**2 and not figure.value % 1
+    is_hour = (is_bare or is_length) and 0 <= figure.value <= _HOURS
+    return figure.value % _HOURS * _HOUR if is_hour else None
 
 
 def bounds(figure: Figure, known: Iterable[Figure]) -> bool:
