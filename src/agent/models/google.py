@@ -7,11 +7,7 @@ from functools import partial
 from inspect import cleandoc
 from typing import Any, Self, cast
 
-from google.genai.types import (
-    AutomaticFunctionCallingConfig,
-    Content,
-    GenerateContentResponse,
-)
+from google.genai.types import Content, GenerateContentResponse
 from langchain_core.messages import (
     AIMessage,
     AIMessageChunk,
@@ -33,6 +29,7 @@ from agent.core.processor import read_in_turns
 from agent.models.catalogue import clamp
 from agent.models.connections import ClientPool, open_pool
 from agent.models.errors import PROVIDER_GOOGLE, refuse_error_object, translate_errors
+from agent.models.google_wire import Used, chunk_of, sent, streamed
 from agent.models.habits import Attempt, Habits, without_system, without_tools
 from agent.models.limits import BYTES_A_CHARACTER
 from agent.models.types import (
@@ -50,13 +47,11 @@ from agent.settings import Settings
 DEFAULT_URL = "https://generativelanguage.googleapis.com"
 _PARTS, _GROUNDING = "text_parts", "groundingMetadata"
 _KEPT_MODELS = 64
-_NO_AUTOMATIC_CALLS = AutomaticFunctionCallingConfig(disable=True)
 _FINISHES: dict[str, Finish] = {
     "MALFORMED_FUNCTION_CALL": "bad_call",
     "UNEXPECTED_TOOL_CALL": "bad_call",
     "TOO_MANY_TOOL_CALLS": "bad_call",
     "MISSING_THOUGHT_SIGNATURE": "bad_call",
-    # The library goes on by itself in a stream only: a whole reply it does not read.
     "CONTINUATION": "length",
     # It refuses a language, whose name says nothing of it.
     "LANGUAGE": "blocked",
@@ -85,8 +80,6 @@ class Gemini(ChatGoogleGenerativeAI):
     def _prepare_request(self, messages: list[BaseMessage], **kwargs: Any) -> dict[str, Any]:
         request: dict[str, Any] = super()._prepare_request(messages, **kwargs)
         restore_ids(messages, request["contents"])
-        # Tools are called by us; else the library copies each request once more, and logs it.
-        request["config"].automatic_function_calling = _NO_AUTOMATIC_CALLS
         return request
 
     async def _agenerate(
@@ -100,9 +93,7 @@ class Gemini(ChatGoogleGenerativeAI):
         # which is a coroutine nobody awaits.
         with translate_errors(PROVIDER_GOOGLE, self.model):
             request = self._prepare_request(messages, stop=stop, **kwargs)
-            request["config"].should_return_http_response = True
-            reply = await self.async_client.models.generate_content(**request)
-            body = reply.sdk_http_response.body or "{}"
+            body = await sent(self.async_client, request) or "{}"
             if len(body) > self.longest_body:
                 raise malformed_reply(PROVIDER_GOOGLE, self.model, TOO_LONG)
             response, grounding = await read_in_turns(partial(read_google_reply, body), len(body))
@@ -112,10 +103,23 @@ class Gemini(ChatGoogleGenerativeAI):
         result.generations[0].message.response_metadata[_GROUNDING] = grounding
         return result
 
-    async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: Any = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        used = Used()
         with translate_errors(PROVIDER_GOOGLE, self.model):
-            async for chunk in super()._astream(*args, **kwargs):
-                yield chunk
+            request = self._prepare_request(messages, stop=stop, **kwargs)
+            async with aclosing(streamed(self.async_client, request)) as replies:
+                async for reply in replies:
+                    refuse_error_object(reply, PROVIDER_GOOGLE)
+                    chunk = ChatGenerationChunk(message=chunk_of(reply, used))
+                    if run_manager and run_manager.handlers:
+                        await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
+                    yield chunk
 
 
 def restore_ids(messages: Sequence[BaseMessage], contents: Iterable[Content]) -> None:
