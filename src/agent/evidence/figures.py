@@ -224,7 +224,7 @@ def _figures(text: str) -> list[Figure]:
     if not any(map(str.isdigit, digits.text)):
         return []
     dashed = _BEFORE_MONTH.sub(_with_dash, digits.text)
-    matches = [*_FIGURE.finditer(_DOTTED.sub(_with_colons, dashed))]
+    matches = [*_FIGURE.finditer(_DOTTED.sub(_with_colons, dashed) if "." in dashed else dashed)]
     amounts = [(m["amount"], bool(m["unit"] or m["prefix"])) for m in matches if m["amount"]]
     sign = decimal_sign(amounts) or "." * has_han(text)
     read = [figure for match in matches if (figure := _read(match, digits, text, sign))]
@@ -307,7 +307,7 @@ def _share_units(read: list[Figure], text: str) -> None:
     """Give both ends of a range or list the unit that only one of them has."""
     for i in range(len(read) - 1, 0, -1):
         left, right = read[i - 1], read[i]
-        if are_joined(left, right, text) and _is_day_beside(left, right):
+        if _is_day_beside(left, right) and are_joined(left, right, text):
             assert right.date
             read[i - 1] = replace(left, date=(*right.date[:2], int(left.value)), kind=None)
         if left.kind or not right.kind or left.date or left.clock is not None or right.prefixed:

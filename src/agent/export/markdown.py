@@ -48,20 +48,29 @@ def answer_text(answer: FinishedAnswer) -> str:
     Citations that the next sentence of a paragraph repeats stand once, as on the page
     (`answer/figures.js`).
     """
+    return _told(answer)[0]
+
+
+def _told(answer: FinishedAnswer) -> tuple[str, list[Token]]:
+    """Return that Markdown, and what a parser makes of it."""
     text = without_title(without_notice(answer.answer, answer.notice), answer.question)
-    lines = (strip_references(text) if answer.sources else text).split("\n")
-    for token in answer_parser().parse("\n".join(lines)):
+    text = strip_references(text) if answer.sources else text
+    tokens, lines = answer_parser().parse(text), text.split("\n")
+    for token in tokens:
         breathe()
         if token.type == "inline" and token.map:
             block = slice(*token.map)
             lines[block] = _cited_once("\n".join(lines[block])).split("\n")
-    return "\n".join(lines)
+    once = "\n".join(lines)
+    return once, tokens if once == text else answer_parser().parse(once)
 
 
 def told_in_bullets(answer: FinishedAnswer) -> list[Place]:
     """Return an answer's places as they stand in it: with what cards and words say of each."""
+    if not answer.places:
+        return []
     cards = PlaceCards(answer)
-    cards.mark(answer_parser().parse(answer_text(answer)))
+    cards.mark(_told(answer)[1])
     return [
         Place(**{**place, "told": cards.told[place["id"]], "said": cards.said[place["id"]]})
         if place["id"] in cards.told
@@ -73,7 +82,7 @@ def told_in_bullets(answer: FinishedAnswer) -> list[Place]:
 def as_told(answer: FinishedAnswer) -> list[str]:
     """Return the ids of the places that have cards in an answer, as it tells them; `TABLE` too."""
     cards = PlaceCards(answer)
-    cards.mark(answer_parser().parse(answer_text(answer)))
+    cards.mark(_told(answer)[1])
     return cards.order
 
 

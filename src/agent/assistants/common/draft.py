@@ -285,6 +285,8 @@ class Draft:
     def record_sections(self, *, is_report: bool = False) -> list[str]:
         """Return the map's routes and weather as sections."""
         state, cited = self.state, {source["id"]: at for at, source in enumerate(self.cited_last)}
+        if not (state.get("routes") or state.get("weather")):
+            return []
         text = " ".join(one.plain for one in statements(self.body, LINKED))
         # A way to what was taken for the place that was meant is told where the text has chosen it.
         passed = cited and taken_sources(self.gaps) - cited.keys()

@@ -61,6 +61,7 @@ class _FigureIndex:
 
     def __init__(self, passages: Iterable[Passage]) -> None:
         self._found = defaultdict[object, list[tuple[int, Figure]]](list)
+        self._held: dict[Figure, list[int]] = {}
         self.values = set[Decimal]()
         for place, passage in enumerate(passages):
             breathe()
@@ -70,9 +71,11 @@ class _FigureIndex:
             self.values |= values_of(passage.figures)
 
     def holders(self, figure: Figure) -> list[int]:
-        """Return the places of the passages that say the figure."""
-        near = chain.from_iterable(self._found.get(key, ()) for key in _keys(figure, _NEAR))
-        return sorted({place for place, other in near if same(figure, other)})
+        """Return the places of passages that say the figure: it is shown by them, then proved."""
+        if figure not in self._held:
+            near = chain.from_iterable(self._found.get(key, ()) for key in _keys(figure, _NEAR))
+            self._held[figure] = sorted({place for place, other in near if same(figure, other)})
+        return self._held[figure]
 
 
 _NEAR = [(share, step) for share in (1, 100, Decimal("0.01")) for step in (-1, 0, 1)]
