@@ -133,3 +133,18 @@ def test_the_sum_with_a_statement_s_figure_comes_before_those_that_share_its_wor
     assert first.text == lines[11], "alone: each sum is a passage"
     [one] = statements("Auf dem Balkon mit Speicher ist sie nach 4,0 Jahren da [^c0-0].", MARKED)
     assert known.best(one, 60)[0].text == lines[1]
+
+
+def test_what_a_program_alone_gave_is_told_as_worked_out_and_not_as_in_the_sources() -> None:
+    given, page = "1957-10-15: Tuesday\n1957-10-25: Friday", "It was opened on 15 October 1957."
+    known = Evidence({"w0-0": Record([page])}, known=["Opened when?", given], worked=[given])
+
+    def verdict(of: Evidence, *names: str) -> str:
+        text = "15 October 1957 was a Tuesday (calculation 1)."
+        return judged(text, of, Ruling(v="s", p=list(names))).verdict
+
+    named = next(p.name for p in known.passages if "Tuesday" in p.text)
+    assert verdict(known, named) == "computed"
+    assert verdict(known, named, "1.1") == "supported"
+    cited = Evidence({"c0-0": Record([given], is_worked=True), "w0-0": Record([page])})
+    assert verdict(cited, "1.1") == "computed"

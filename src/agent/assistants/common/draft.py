@@ -101,8 +101,8 @@ class Draft:
     """Write the last message of a turn: its citations, gaps and records.
 
     `read` are sources beside those that the state has. `texts` is what each source says beside its
-    quotes, by its id; `known` are words that need no
-    source, `own` what code says in the text (set before it is written). The text is checked
+    quotes, by its id; `known` are words that need no source, `worked` those that
+    programs gave, `own` what code says in the text (set before it is written). The text is checked
     against all of it.
     """
 
@@ -117,6 +117,7 @@ class Draft:
         assistant: str,
         texts: Mapping[str, str] | None = None,
         known: Sequence[str] = (),
+        worked: Sequence[str] = (),
         read: Sequence[Source] = (),
     ) -> None:
         self.state, self.configuration, self.services = state, configuration, services
@@ -136,7 +137,7 @@ class Draft:
         self.citer = Citer(self.sources, omitted=say("answer.link_omitted", self.language))
         self.own_list = SourceListFilter()
         self.targets: dict[str, str | None] = {}
-        self.texts, self.known = texts or {}, known
+        self.texts, self.known, self.worked = texts or {}, known, worked
         self.own: list[str] = []
         """What code says in the text: nobody judges it."""
         self.claims: ClaimCheck | None = None
@@ -416,6 +417,7 @@ class Draft:
                 self.texts,
                 self.known,
                 self.own,
+                worked=self.worked,
                 shown=self.places,
                 earlier=self.previous["places"],
             )

@@ -118,14 +118,15 @@ def evidence_of(
     known: Iterable[str],
     own: Sequence[str] = (),
     *,
+    worked: Sequence[str] = (),
     shown: Sequence[Place] = (),
     earlier: Sequence[Place] = (),
 ) -> Evidence:
     """Return what an answer may rest on: quotes, pages, and the map's records, by source id.
 
-    `texts` is what else each source says; `known` are words that need no source, `own` what
-    code says in the text, `shown` the places as the writer is shown them, with what is near,
-    and `earlier` those of the last turns.
+    `texts` is what else each source says; `known` are words that need no source, `worked` those
+    that programs gave besides, `own` what code says in the text, `shown` the places as the writer
+    is shown them, with what is near, and `earlier` those of the last turns.
     """
     turn, before = state["turn"], state.get("previous") or NO_PREVIOUS
     found = [*shown, *state.get("places", []), *(earlier or before["places"])]
@@ -139,7 +140,8 @@ def evidence_of(
         question=turn["question"],
         today=turn["today"],
         now=now_there(turn, [*state.get("places", []), *shown], state),
-        known=[*user_words, *known],
+        known=[*user_words, *known, *worked],
+        worked=worked,
         own=own,
         demanded=_hours_asked([turn.get("constraints", {}), *(p.get("demands") for p in places)]),
     )
@@ -173,6 +175,7 @@ def _records(
             of_map or _words_of(name, source, texts),
             page=source_key(source) if source["kind"] in ("page", "document") else "",
             is_own=source["kind"] == "document" and not is_calculation(source),
+            is_worked=is_calculation(source),
         )
     return records
 

@@ -240,7 +240,8 @@ async def _drafted(
     pages = await page_texts(read, workspace, state.get("answer_evidence", []))
     draft = Draft(
         state, configuration, services, runtime.stream_writer, node=NODE, assistant=ASSISTANT,
-        texts=whole.texts | {name: text for name, [text] in pages.items()}, known=_known(read),
+        texts=whole.texts | {name: text for name, [text] in pages.items()},
+        known=_known(read, "map"), worked=_known(read, "code"),
         read=[s for s in read.get("sources_gathered", []) if s["id"] in whole.by_id],
     )  # fmt: skip
     draft.gaps += [whole.gap] if whole.gap else []
@@ -327,10 +328,11 @@ def with_remark(checked: Checked, title: str, remark: str, *, instead: str = "")
     return replace(checked, text=text, statements=statements, extent=[begin, end + moved])
 
 
-def _known(state: TeamState) -> list[str]:
-    """Return what the text says without a source: results of lookups, numbers of calculations."""
-    texts = (text for each in lookups(state) for text in (each["text"], rounded(each["text"])))
-    return [*texts, *_calculations(state)]
+def _known(state: TeamState, kind: Literal["map", "code"]) -> list[str]:
+    """Return what the text says without a source: results of lookups of a kind, or their names."""
+    of_kind = [each["text"] for each in lookups(state) if each["kind"] == kind]
+    texts = [text for each in of_kind for text in (each, rounded(each))]
+    return [*texts, *(_calculations(state) if kind == "code" else [])]
 
 
 def _own(state: TeamState, title: str) -> list[str]:

@@ -115,6 +115,8 @@ class Record:
     page: str = ""
     is_own: bool = False
     """Whether it is a document of the user's."""
+    is_worked: bool = False
+    """Whether it is what a program gave."""
 
 
 @dataclass
@@ -131,6 +133,8 @@ class Evidence:
     now: str = ""
     """The moment of asking as the writer is told it: a day and a clock there."""
     known: Sequence[str] = ()
+    worked: Sequence[str] = ()
+    """Of these what programs gave."""
     own: Sequence[str] = ()
     """What code says in the text itself: it is not judged."""
     demanded: Sequence[str] = ()
@@ -258,6 +262,12 @@ class Evidence:
     def sources_of(self, passages: Iterable[Passage]) -> tuple[str, ...]:
         """Return the sources of passages, each once: what the reader said is none."""
         return tuple(dict.fromkeys(p.source for p in passages if p.source in self.records))
+
+    def is_worked(self, passage: Passage) -> bool:
+        """Return whether a passage is what a program gave: no source says so."""
+        if passage.source != KNOWN:
+            return self.records[passage.source].is_worked
+        return any(passage.text in " ".join(text.split()) for text in self.worked)
 
     def figures_of(self, names: Container[str]) -> list[Figure]:
         """Return the figures of some sources."""

@@ -208,7 +208,7 @@ class _Proof:
         """Return a statement as supported where its figures stand, with the sources that bear it.
 
         Without a passage named, one that it cites and that has its words stands for that; what
-        neither cites nor names any is its writer's own.
+        neither cites nor names any is its writer's own, and what only programs gave is computed.
         """
         evidence = self.evidence
         if not passages:
@@ -228,7 +228,9 @@ class _Proof:
             return Outcome("unchecked", passages=passages, unproved=unproved)
         if not passages:
             return Outcome("unchecked" if statement.cited else "own")
-        return Outcome("supported", passages=passages, cite=_cite_of(statement, passages, evidence))
+        is_worked = all(evidence.is_worked(passage) for passage in passages)
+        verdict: Verdict = "computed" if is_worked else "supported"
+        return Outcome(verdict, passages=passages, cite=_cite_of(statement, passages, evidence))
 
 
 def _cite_of(
