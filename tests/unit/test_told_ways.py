@@ -119,8 +119,9 @@ async def test_a_ride_that_the_map_does_not_know_stays_one_and_has_the_walk_besi
     text = (await filling(measured).filled(Revised(DAY))).text
     assert measured.asked[-2:] == ["Museum | Market | transit | Helsinki",
                                    "Museum | Market | walking | Helsinki"]  # fmt: skip
-    assert "| Transit; Walk" in text.splitlines()[4]
-    assert "503 m" in text.splitlines()[4]
+    assert "| Transit (not measured; Walk 503 m, 8 min) [" in text.splitlines()[4]
+    tram = (await filling(measured).filled(Revised(DAY.replace("[>transit]", "[>tram 5]")))).text
+    assert "| tram 5 (not measured; Walk" in tram.splitlines()[4]
 
 
 async def test_a_walk_that_a_map_without_rides_tells_again_is_recorded_once() -> None:
@@ -130,7 +131,7 @@ async def test_a_walk_that_a_map_without_rides_tells_again_is_recorded_once() ->
 
     exact = filling(OnFoot(), [route("Museum", "Hotel", 640), route("Museum", "Market", 777)])
     text = (await exact.filled(Revised(DAY))).text
-    assert "| Transit; Walk 777 m" in text.splitlines()[4]
+    assert "| Transit (not measured; Walk 777 m" in text.splitlines()[4]
     assert [each["source"] for each in exact.draft.state["routes"]] == ["a9-640", "a9-777"]
 
 

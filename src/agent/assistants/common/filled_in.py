@@ -112,14 +112,19 @@ class FilledIn:
             way = self._way(cell) or self._way(walk)
             words = self._words(cell, way) if way else ""
             if not self._way(cell):
-                between = say("punctuation.semicolon", self.draft.language)
-                ride = ride_words(cell, self.draft.language)
-                words = between.join(filter(None, (ride, words))) or "–"
+                words = self._unmeasured(cell, words)
             if way:
                 self._ways.append(ToldWay(words, text[cell.start : cell.end], cell.ids))
                 words += self._citation(text, cell, way)
             changes.append((cell.start, cell.end, words))
         return changes
+
+    def _unmeasured(self, cell: WayCell, walk: str) -> str:
+        """Return a way of which at most the walk was measured: that is not how long a ride takes."""
+        ride, language = ride_words(cell, self.draft.language), self.draft.language
+        if ride and walk:
+            return say("records.unmeasured", language, ride=ride, way=walk)
+        return ride or walk or "–"
 
     def _way(self, cell: WayCell) -> Route | Leg | None:
         """Return a way as it was measured: by a call of the map, else on foot among all places."""
