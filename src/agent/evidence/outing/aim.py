@@ -1,16 +1,19 @@
 """What a day over places is to be, and what a record says of a visit."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
+from typing import get_args
 
+from agent.evidence.constraints import PEOPLE
 from agent.evidence.geo import distance_text, metres_apart
 from agent.evidence.hours import Opening
 from agent.evidence.kinds import is_break, is_called, is_meal, kind_searched, meal_named
 from agent.evidence.mentions import mentioned
+from agent.evidence.names import map_name
 from agent.evidence.outing.schedule import MOST_VISITS, Visit
-from agent.evidence.types import OutingWish, Place, Point
-from agent.texts import Language
+from agent.evidence.types import OutingWish, Place, Point, StopQuestion, Suits
+from agent.texts import Language, say
 
 TOO_FAR_M = 30_000
 _RATING = 4
@@ -159,3 +162,22 @@ def in_their_turn(aim: Aim, meals: Sequence[Place], missed: Sequence[Place]) -> 
         for word in aim.wish["order"]
     ]
     return replace(aim, wish=OutingWish(**{**aim.wish, "order": order}))
+
+
+def stop_questions(
+    stops: Sequence[Place], wish: OutingWish, language: Language
+) -> Iterator[StopQuestion]:
+    """Yield for whom a stop is wanted and nobody knows whether it is for them.
+
+    The day is for all of its people: of a lunch, whose record is asked that of no list, too.
+    """
+    wanted = [suits for suits in wish.get("demands", {}).get("suits", ()) if suits in PEOPLE]
+    for place in stops:
+        name, verdicts = map_name(place, language), place.get("verdicts", [])
+        texts = [v["text"] for v in verdicts
+                 if v["verdict"] == "unknown" and v["constraint"] in get_args(Suits)]  # fmt: skip
+        judged = {verdict["constraint"] for verdict in verdicts}
+        texts += [say(f"constraints.{suits}.unknown", language) for suits in wanted
+                  if suits not in judged]  # fmt: skip
+        for text in texts:
+            yield StopQuestion(place=place["id"], name=name, text=text)

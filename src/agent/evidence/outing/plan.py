@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from itertools import pairwise, product
-from typing import get_args
 
 from agent.evidence.feasts import shared_feast
 from agent.evidence.geo import metres_apart
@@ -36,6 +35,7 @@ from agent.evidence.outing.aim import (
     price_a_head,
     spans_on,
     stars_of,
+    stop_questions,
     with_turns_of_chosen,
     without_far,
 )
@@ -71,8 +71,6 @@ from agent.evidence.types import (
     Outing,
     Place,
     Stop,
-    StopQuestion,
-    Suits,
 )
 from agent.evidence.zones import sunset
 from agent.texts import say, table
@@ -284,7 +282,8 @@ class _Planner:
             told.append(say("outing.feast", self._language, day=that_day))
         if told:
             outing["told"] = told
-        if questions := [*self._not_known(steps)]:
+        made = [self.places[step.visit] for step in steps if step.visit is not None]
+        if questions := [*stop_questions(made, self._wish, self._language)]:
             outing["open"] = questions
         return outing
 
@@ -376,14 +375,6 @@ class _Planner:
             if not (word.casefold() in self._aim.kinds or is_as_meant(place, word, self._aim)):
                 kind = kind_text(place, self._language)
                 yield say("outing.instead", self._language, word=word, name=names[at], kind=kind)
-
-    def _not_known(self, steps: Sequence[Step]) -> Iterator[StopQuestion]:
-        """Yield for whom a stop is wanted and nobody knows whether it is for them."""
-        for place in (self.places[step.visit] for step in steps if step.visit is not None):
-            name = map_name(place, self._language)
-            for verdict in place.get("verdicts", ()):
-                if verdict["verdict"] == "unknown" and verdict["constraint"] in get_args(Suits):
-                    yield StopQuestion(place=place["id"], name=name, text=verdict["text"])
 
     def lacking(self, outing: Outing) -> int:
         """Return how many stops are wanted that found no time; one, where one only eats."""
