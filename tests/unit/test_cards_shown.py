@@ -44,6 +44,7 @@ def test_beside_the_places_that_a_text_names_few_others_are_shown() -> None:
     assert names([*NAMED, *others]) == ["甲", "乙", "丙0", "丙1", "丙2", "丙3"]
     assert names(others) == ["丙0", "丙1", "丙2", "丙3"]
     assert names([*NAMED, *others], is_report=True) == ["甲", "乙"]
+    assert names([*NAMED, *others], is_day=True) == ["甲", "乙"], "its stops are the day"
     assert names(others, is_report=True) == ["丙0", "丙1", "丙2", "丙3"]
 
 

@@ -16,6 +16,23 @@ def way(begin: str, metres: int) -> Route:
     return cast(Route, found)
 
 
+def test_a_forecast_that_the_text_tells_and_cites_of_an_earlier_turn_is_not_told_again() -> None:
+    page = {"url": "https://weather.example/", "title": "Weather forecast Helsinki"}
+    sources = [{**source(name), **page} for name in ("p0-5", "y9-0")]
+    day = {"date": "2026-12-04", "day": "light snow", "night": "", "high_c": 0, "low_c": -4,
+           "wind": None}  # fmt: skip
+    forecast = {"id": "Helsinki", "city": "Helsinki", "days": [day], "source": "y9-0"}
+    draft = Draft.__new__(Draft)
+    draft.citer = Citer({each["id"]: each for each in cast(Any, sources)})
+    draft.body = draft.cited("The forecast is light snow and -4 to 0 °C [^p0-5].")
+    draft.state = cast(Any, {"weather": [forecast], "sources_gathered": sources[1:]})
+    turn = {"question": "?", "day": "2026-12-04", "started_at": 1_796_000_000.0}
+    draft.turn, draft.language, draft.gaps = cast(Any, turn), "en", []
+    assert draft.record_sections() == []
+    draft.state = cast(Any, {"weather": [forecast], "sources_gathered": []})
+    assert "light snow" in "".join(draft.record_sections())
+
+
 def test_of_the_ways_of_a_draft_those_are_shown_that_its_text_still_cites() -> None:
     ways = [way("Library", 641), way("Story", 1100)]
     draft = Draft.__new__(Draft)

@@ -528,3 +528,15 @@ def test_a_calculation_that_is_also_its_quote_stands_once() -> None:
                     quotes=[sum_of_it, sum_of_it])  # fmt: skip
     shown = previous_lines(Previous(sources=[source], places=[]), 1000)
     assert shown.count(sum_of_it) == 1
+
+
+def test_of_what_an_answer_did_not_name_one_of_each_kind_is_kept_first_and_else_no_source() -> None:
+    """A park that had lost its record was cited without a card or a pin."""
+    shops = [Place(**{**shop(f"面馆{n}", n), "mentioned": n < 3}) for n in range(1, 15)]
+    park = Place(**{**shop("公园", 20), "category": "公园", "mentioned": False})
+    sources = [*map(stands_for, [*shops, park])]
+    previous = left(Knowledge(sources[:2], sources, [*shops, park], []))
+    kept = [place["name"] for place in previous["places"]]
+    assert kept[:2] == ["面馆1", "面馆2"]
+    assert ("公园" in kept, len(kept)) == (True, 12)
+    assert len(previous["sources"]) == 12

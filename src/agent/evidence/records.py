@@ -5,6 +5,7 @@ Names stay as listed, with an English one in brackets where the map has it.
 
 import json
 import re
+from collections import Counter
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from importlib.resources import files
@@ -574,3 +575,18 @@ def owners(maps: Iterable[str], language: Language) -> str:
     keys = ((name, f"records.owners.{name}") for name in maps)
     joint = say("punctuation.comma", language)
     return joint.join(say(key, language) if has_text(key) else name for name, key in keys)
+
+
+def some_of_each_kind(places: Sequence[Place]) -> list[Place]:
+    """Return the places, those that the answer did not name one of each kind before two of a kind.
+
+    The next question may be for a park in place of the museum, and there are a dozen restaurants.
+    """
+    of_kind = Counter[str]()
+
+    def turn(place: Place) -> int:
+        kind = without_branch(place["category"] or "")
+        of_kind[kind] += 1
+        return 0 if place["mentioned"] else of_kind[kind]
+
+    return sorted(places, key=turn)

@@ -298,9 +298,16 @@ class Draft:
         weather = state.get("weather", [])
         days = days_forecast(self.turn, weather)
         sections = record_sections(
-            routes, weather, self.language, cited=cited, days=days, text=text, is_report=is_report
-        )
+            routes, weather, self.language, cited={*cited, *self._cited_again()}, days=days,
+            text=text, is_report=is_report,
+        )  # fmt: skip
         return [self.cited(section) for section in sections]
+
+    def _cited_again(self) -> list[str]:
+        """Return the ids of this turn's sources that the text cites as an earlier turn had them."""
+        pages = {(source["url"], source["title"]) for source in self.cited_last}
+        gathered = self.state.get("sources_gathered", [])
+        return [source["id"] for source in gathered if (source["url"], source["title"]) in pages]
 
     def record_lines(self) -> str:
         """Return all that the map said, as lines for a model."""

@@ -21,7 +21,7 @@ from agent.evidence.numbering import carry_over, source_key
 from agent.evidence.outing.text import day_lines
 from agent.evidence.pieces import with_heads
 from agent.evidence.queries import clean_text
-from agent.evidence.records import place_facts
+from agent.evidence.records import place_facts, some_of_each_kind
 from agent.evidence.references import site_of, untitled
 from agent.evidence.types import LeftOut, Outing, Place, Source, Stop
 from agent.evidence.zones import zone_of
@@ -277,8 +277,8 @@ def carried(knowledge: Knowledge, turn: Turn, *, answer: str, limit: int) -> Pre
 def _kept(knowledge: Knowledge, question: str, zone: str, limit: int) -> Previous:
     """Return what is kept of a turn and of those before it.
 
-    First the words that bear what was cited and those with figures, then places, what the turns
-    before showed, notes with their sources, and the rest.
+    First the words that bear what was cited and those with figures, then places, of each its record
+    or nothing, what the turns before showed, notes with their sources, and the rest.
     """
     room = _Room(limit - _ABOUT)
     before = _before(knowledge)
@@ -295,8 +295,8 @@ def _kept(knowledge: Knowledge, question: str, zone: str, limit: int) -> Previou
             place["heading"] = heading
     shows = bool(own["places"] or own["cited"]) and room.takes(own)
     choice.add(first[s["id"]] for s in knowledge.cited)
-    for each in every.values():
-        choice.know(first[each["id"]], _pieces(each, knowledge))
+    for name, each in every.items():
+        choice.know(first[name], _pieces(each, knowledge))
     telling = [s["id"] for s in knowledge.gathered if s["quotes"] or knowledge.texts.get(s["id"])]
     choice.fill(_CITED)
     # The next question may be about what this answer did not use, or about an earlier one.
@@ -304,8 +304,8 @@ def _kept(knowledge: Knowledge, question: str, zone: str, limit: int) -> Previou
     earlier = int(room.left * _EARLIER_SHARE) if before.turns else 0
     room.left -= uncited + earlier
     choice.fill(_FIGURES)
-    places = list[Place]()
-    _add_places(knowledge.places[:_MOST_PLACES], places, choice, first)
+    places, own_places = list[Place](), some_of_each_kind(knowledge.places)[:_MOST_PLACES]
+    _add_places(own_places, places, choice, first)
     free, room.left = room.left, earlier
     turns = [turn for turn in before.turns if room.takes(turn)]
     choice.add(first[name] for turn in turns for name in turn["cited"])
@@ -318,7 +318,7 @@ def _kept(knowledge: Knowledge, question: str, zone: str, limit: int) -> Previou
     choice.fill(_REST)
     choice.add(first[name] for note in notes for name in MARKER.findall(note) if name in every)
     room.left += uncited
-    choice.add(first[name] for name in telling)
+    choice.add(first[name] for name in telling if name not in of_places)
     choice.fill(_REST)
     return _renamed(choice.sources(), places, notes, first, turns=[*[own] * shows, *turns])
 

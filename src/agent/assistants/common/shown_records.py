@@ -340,17 +340,19 @@ def _with_mentions(
     return [*(named_first if first else in_list_order(named_first, text)), *others]
 
 
-def on_cards(places: Sequence[Place], language: Language, *, is_report: bool) -> list[Place]:
+def on_cards(
+    places: Sequence[Place], language: Language, *, is_report: bool, is_day: bool = False
+) -> list[Place]:
     """Return the places that a message shows, as it shows them; the turn keeps all.
 
     Beside those that its text names they are few, of which the record tells what was asked. A
-    report is read for its plan, and shows none besides.
+    report, and a planned day, is read for its plan, and shows none besides.
     """
     named = [place for place in places if place.get("mentioned")]
     again = _records_again(named) if is_report else ()
     named = [place for place in named if place["id"] not in again]
     others = [place for place in places if not (place.get("mentioned") or _lacks(place))]
-    others = others[: 0 if is_report and named else _MOST_OTHERS]
+    others = others[: 0 if (is_report or is_day) and named else _MOST_OTHERS]
     asked = [_without_unasked(_without_clock(place)) for place in [*named, *others]]
     return _in_traditional(asked, _AS_LISTED) if language == "zh-Hant" else asked
 

@@ -181,7 +181,7 @@ def _cards(
     draft: Draft, parts: MessageParts, checked: Checked, places: Sequence[Place]
 ) -> list[Place]:
     """Return the places as the message shows them, in the bullets of its text and below it."""
-    cards = on_cards(places, draft.language, is_report=parts.is_report)
+    cards = on_cards(places, draft.language, is_report=parts.is_report, is_day=bool(parts.order))
     answer = FinishedAnswer(
         question="", answer=checked.text, language=draft.language, generated_at="",
         sources=checked.used, places=cards, outing=parts.metadata.get("outing"),
