@@ -24,9 +24,8 @@ from agent.evidence.units import MONEY
 TOTAL = "[=]"
 """Stands for the sum of its row's own amounts, or of what is above it in its column.
 
-Elsewhere it stands for that of the only one.
-
-With the writer's own figure in it, `[=57–71 €]`, that is told where no column has the sum.
+Elsewhere it stands for that of the only one. The writer's own figure in it, `[=57–71 €]`, is told
+where no column has the sum, and where it is the sum its decimals are kept.
 """
 _SIGN, _TWO, _BEFORE, _NEAR = TOTAL[:-1], 2, 24, Decimal("0.05")
 _BESIDE, _NO_ENDS = 8, (Decimal(-1), Decimal(-1))
@@ -134,8 +133,9 @@ def filled(
             kept = {at: before[place].by for at, place in places.items() if place in before}
             for at, (by, amounts) in _summed(rows, column, owns, kept).items():
                 cell, sign = rows[at][column], signs[at]
-                if _adds_up(_figures_told(sign.own), amounts):
-                    amounts = [replace(each, is_sure=True) for each in amounts]
+                if _adds_up(own := _figures_told(sign.own), amounts):
+                    digits = max(0, *(_places(each.value) for each in own))
+                    amounts = [replace(each, is_sure=True, places=digits) for each in amounts]
                 holds = not sign.own or all(each.is_sure for each in amounts)
                 sum_ = _put(text, sign, _written(amounts, form, text) if holds else "")
                 told, rest = sum_ or sign.own, cell.text.replace(text[sign.start : sign.end], "")
