@@ -438,7 +438,11 @@ def test_every_export_is_dated_in_the_time_of_its_places(language: str, time: st
 def test_a_part_without_map_or_list_has_no_heading_and_whose_data_it_is_is_told_once() -> None:
     told = "数据 © 高德地图，查询于 2026-11-21 19:40（北京时间）"
     alone = Place(**{**place(1, "书店"), "number": 1})
-    for text, lines in ((f"- **书店**：老字号\n\n*{told}*", 1), ("- **书店**：老字号", 1)):
+    more = told.replace("，", "、Open-Meteo (CC BY 4.0)，")
+    for text, lines in (
+        (f"- **书店**：老字号\n\n*{told}*", 1), (f"- **书店**：老字号\n\n*{more}*", 1),
+        ("- **书店**：老字号", 1),
+    ):  # fmt: skip
         given = answer(answer=text, places=[alone], notice="")
         printed = PdfReader(io.BytesIO(pdf_document(given))).pages[0].extract_text()
         for written in (html_page(given), printed, markdown_document(given)):

@@ -215,6 +215,9 @@ def test_of_a_program_whose_result_has_labels_the_result_is_shown_and_no_code() 
             ["c0"], [evidence("c0", asked="import datetime\nprint(f(2))", text=text)], "en"
         ).splitlines()
         assert (head, lines) == ("**Calculation 1**", [f"- {line}" for line in text.splitlines()])
+    sums = evidence("c0", asked="…", text="share: 468 / 632 * 100 = 74.05; 2**3 = 8")
+    shown = calculation_section(["c0"], [sums], "en")
+    assert shown.endswith("- share: 468 / 632 × 100 = 74.05; 2\\*\\*3 = 8")
     for text in ("4", "14:30", "45 16341", "weekday:", ": 4", f"{days}\n7"):
         section = calculation_section(["c0"], [evidence("c0", asked="f(2)", text=text)], "en")
         assert "```python" in section, "nothing else tells what its values are"

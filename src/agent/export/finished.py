@@ -262,10 +262,12 @@ def credit(places: list[Place], language: Language) -> str:
 
 def credit_left(answer: FinishedAnswer) -> str:
     """Return the credit line of an answer's places; empty where the answer itself has one."""
-    owner = say("answer.map_data", answer.language, time="\n",
-                maps=owners(maps_of(answer.places), answer.language))  # fmt: skip
-    is_told = owner.partition("\n")[0] in answer.answer
-    return "" if is_told else credit(answer.places, answer.language)
+    language, maps = answer.language, maps_of(answer.places)
+    begin = say("answer.map_data", language, maps="\n", time="").partition("\n")[0]
+    # It may name the owners of ways and forecasts, too.
+    told = (line for line in answer.answer.splitlines() if begin in line)
+    is_told = any(all(owners([one], language) in line for one in maps) for line in told)
+    return "" if is_told else credit(answer.places, language)
 
 
 _WIDEST: Final = 40

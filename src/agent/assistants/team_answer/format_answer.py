@@ -166,7 +166,7 @@ def _told_lines(result: str, form: NumberForm) -> list[str]:
     lines = [line.strip() for line in result.splitlines() if line.strip()]
     is_told = all(map(_tells, lines))
     told = [form.written(line[:_RESULT], "") for line in lines[:_SHOWN_LINES]] if is_told else []
-    return [f"- {inert(line)}" for line in told]
+    return [f"- {inert(line)}".replace(" * ", " × ").replace("*", "\\*") for line in told]
 
 
 def _tells(line: str) -> bool:
