@@ -78,9 +78,19 @@ class Days:
         return outing
 
     def try_(
-        self, words: str, found: list[Place], *, near: Any = None, kinds: Any = (), **reply: Any
+        self,
+        words: str,
+        found: list[Place],
+        *,
+        near: Any = None,
+        kinds: Any = (),
+        chosen: Any = (),
+        **reply: Any,
     ) -> Outing | None:
-        """The same, or None; `kinds` are what was searched for near some place."""
+        """The same, or None; `kinds` are what was searched for near some place.
+
+        The `chosen` are the names of those that reflection took.
+        """
         queries = [{"query": place["name"]} for place in found[:1]]
         written = SearchQueryList.model_validate({"query": queries, "outing": {}, **reply})
         values: Any = {
@@ -93,6 +103,7 @@ class Days:
         state: Any = {
             "turn": turn, "places": found, "previous": self.previous,
             "query_list": [{**query, "map": task} for query in queries], "messages": [],
+            "chosen_stops": [place["source"] for place in found if place["name"] in chosen],
         }  # fmt: skip
         self.maps = _NoWays(self.on_map)
         self.maps.measured = self.measured

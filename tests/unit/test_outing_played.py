@@ -18,7 +18,13 @@ def test_a_day_is_as_it_was_asked_for_and_what_is_not_is_told(row: dict[str, Any
     own = say("outing.own_choice", row["language"])
     for turn in row["turns"]:
         found = [known[name] for name in turn.get("found", [])]
-        day = days.ask(turn["words"], found, kinds=turn.get("kinds", []), **turn["reply"])
+        day = days.ask(
+            turn["words"],
+            found,
+            kinds=turn.get("kinds", []),
+            chosen=turn.get("chosen", []),
+            **turn["reply"],
+        )
         begins = {stop["name"]: stop["begins"] for stop in day["stops"]}
         text = told(day, row["language"])
         assert [name for name in stops(day) if name != own] == turn["stops"], text
