@@ -447,5 +447,5 @@ def test_a_note_that_there_are_no_own_documents_is_not_why_nothing_was_found() -
 
 def test_what_was_found_by_a_place_taken_for_another_is_known_by_its_sources() -> None:
     taken = Gap(query="", provider="amap", code="map_taken", message="…", concerns=["a1-0"])
-    other = Gap(query="", provider="amap", code="map_widened", message="…", concerns=["a2-0"])
+    other = Gap(query="", provider="amap", code="map_differs", message="…", concerns=["a2-0"])
     assert taken_sources([taken, other]) == {"a1-0"}

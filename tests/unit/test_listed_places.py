@@ -130,15 +130,27 @@ def test_all_that_is_named_is_listed_also_where_it_is_much() -> None:
 
 def test_the_writer_is_told_of_how_many_the_listed_places_are_some() -> None:
     museums = FoundPlaces(words="museum", where="Kamppi", count=36, is_cut=False)
-    whole = FoundPlaces(words="park", where="Kamppi", count=0, is_cut=False)
+    whole = FoundPlaces(words="park", where="Kamppi", count=8, is_cut=False)
     again = [task(museums), task(museums, whole)]
     first, counts = found_lines(again, MANY[:8], "en").splitlines()
-    assert first == "8 of 36 that the map has are listed: museum, Kamppi"
+    assert first == "museum, Kamppi: 8 of 36 on the map"
     assert counts == say("map.counts_of_listed", "en")
     assert "至少有 36 处，列出 8 处" in found_lines(
         [task({**museums, "is_cut": True})], MANY[:8], "zh"
     )
     assert found_lines([task({**museums, "count": 8})], MANY[:8], "en") == ""
+
+
+def test_the_writer_is_told_of_what_the_map_has_none_and_how_far_around() -> None:
+    """It could not say that the map has no vegetarian restaurant within 3.8 km: it knew nothing."""
+    none = FoundPlaces(words="素食", where="三里屯", count=0, is_cut=False, radius_m=3800)
+    told = "素食，三里屯 3.8 km：地图上没有"
+    assert found_lines([task(none)], MANY[:8], "zh") == told
+    assert "3.8 km" in found_lines([task(none)], [], "en")
+    later = FoundPlaces(words="素食", where="三里屯", count=2, is_cut=False)
+    assert found_lines([task(none), task(later)], MANY[:8], "zh") == ""
+    by_model = place(41, keywords=["素食"], distance_from="三里屯")
+    assert found_lines([task(none)], [by_model], "zh") == ""
 
 
 def test_a_report_s_writer_is_told_how_many_places_it_does_not_see() -> None:
@@ -152,7 +164,7 @@ def test_of_a_kind_that_was_searched_at_two_places_each_counts_its_own() -> None
            for where in ("Kamppi", "Hakaniemi")]  # fmt: skip
     places = [*MANY[:3], place(40, distance_from="Hakaniemi")]
     lines = found_lines([task(*two)], places, "en").splitlines()
-    assert [line.partition(" ")[0] for line in lines[:2]] == ["3", "1"]
+    assert [line.partition(": ")[2].split()[0] for line in lines[:2]] == ["3", "1"]
 
 
 def test_a_place_is_named_by_any_name_of_its_record() -> None:

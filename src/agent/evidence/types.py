@@ -502,6 +502,8 @@ class FoundPlaces(TypedDict):
     count: int
     is_cut: bool
     """Whether there are more: the map told no further ones."""
+    radius_m: NotRequired[int | None]
+    """Within which it searched; absent in a whole city."""
 
 
 class MapTask(TypedDict):

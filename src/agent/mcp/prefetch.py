@@ -8,7 +8,6 @@ from agent.core.errors import AgentError, BudgetExceeded, ProviderError, Provide
 from agent.core.faults import contained
 from agent.core.strings import letters_of
 from agent.evidence.geo import distance_text, location_in, metres_apart
-from agent.evidence.kinds import in_words
 from agent.evidence.language import fold, words
 from agent.evidence.maps import WAY_TIMES, WAYS, WITHOUT_TRAFFIC, way_wishes
 from agent.evidence.mentions import named_in, without_branch
@@ -223,10 +222,7 @@ class Prefetch:
             return found
         result.radius_m = min(int(radius * WIDER), most)
         wider = await search()
-        if sum(map(len, wider)) <= sum(map(len, found)):
-            return found
-        result.widened_from = radius
-        return wider
+        return wider if sum(map(len, wider)) > sum(map(len, found)) else found
 
     def _spots(self) -> list[NamedStop]:
         """Return what is searched around: a centre, or the two that something lies between."""
@@ -247,18 +243,16 @@ class Prefetch:
         self._result.gaps.append(gap)
 
     def tell(self) -> None:
-        """Note what the way is without of what was wished, and that places lie farther off.
+        """Note what the way is without of what was wished.
 
         Called again once more was looked up: what was told before is told as it is then.
         """
-        told, result = ("map_unmet", "map_wished", "map_unread", "map_widened"), self._result
+        told, result = ("map_unmet", "map_wished", "map_unread"), self._result
         result.gaps[:] = [gap for gap in result.gaps if gap["code"] not in told]
         self._tell_found_instead()
         for gap in result.gaps:
             if gap["code"] == "map_taken" and result.sources:
                 gap["concerns"] = [source["id"] for source in result.sources]
-        if result.widened_from:
-            self._tell_widened(result.widened_from)
         if self._task["intent"] not in WAYS:
             self._tell_besides()
         elif result.routes:
@@ -316,33 +310,6 @@ class Prefetch:
             if told:
                 code = "map_wished" if told is wishes else "map_unmet"
                 self._remark(code, say(f"map.{key}", language, wishes=joint.join(told)))
-
-    def _tell_widened(self, metres: int) -> None:
-        """Note that little lay within so many metres, so that farther places are shown, too.
-
-        A place at 1,515 m is read as one within 1.5 km: where there is none farther, it is no news.
-        """
-        language = self._options.language
-        near, far = (distance_text(each, language) for each in (metres, self._result.radius_m))
-        farther = [
-            place["source"]
-            for place in self._result.places
-            if (lies := place["distance_m"] or 0) > metres and distance_text(lies, language) != near
-        ]
-        if farther:
-            message = say("map.widened", language, near=near, far=far)
-            self._remark("map_widened", f"{self._what_around()}{message}")
-            self._result.gaps[-1]["concerns"] = farther
-
-    def _what_around(self) -> str:
-        """Return what was searched around what, in front of what is said of it."""
-        searches, language = self._result.searches, self._options.language
-        words = [in_words(each["keyword"], language) for each in searches if each["keyword"]]
-        places = [in_script(each["where"], language) for each in searches]
-        joint = say("punctuation.comma", language)
-        what, where = (joint.join(dict.fromkeys(filter(None, each))) for each in (words, places))
-        told = say("map.around", language, what=what, where=where) if what and where else what
-        return f"{told or where}{say('punctuation.colon', language)}" if told or where else ""
 
     def _tell_city(self, place: str, city: str, others: Sequence[str], at: Location) -> None:
         """Note which city's place was taken, where others have one, or nobody said which city."""

@@ -52,7 +52,6 @@ from agent.texts import Language, has_text, in_script, is_chinese, reason_of, sa
 log = logging.getLogger(__name__)
 
 REMARKS = (
-    "map_widened",
     "map_ambiguous",
     "map_taken",
     "map_between",
@@ -177,8 +176,6 @@ class MapResult:
     """The two whose middle is the `centre`, where something was looked for between them."""
     radius_m: int | None = None
     """Around `centre`; None where nothing was searched around."""
-    widened_from: int | None = None
-    """The radius within which too little was found; None where it was not widened."""
 
     @property
     def anchor(self) -> Anchor | None:

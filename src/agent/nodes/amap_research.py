@@ -151,6 +151,7 @@ def _answered_tasks(task: MapTask, map_result: MapResult) -> list[MapTask]:
                 where=search["where"],
                 count=search["hits"],
                 is_cut=search["is_cut"],
+                radius_m=search["radius_m"],
             )
             for search in map_result.searches
         ]

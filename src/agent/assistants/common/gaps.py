@@ -97,7 +97,7 @@ def brought_by_map(state: Gathered) -> bool:
 def _content(gap: Gap, language: Language, mapped: bool, *, written: bool) -> str:
     """Return what a gap says of the matter itself; of one of several searches its query counts."""
     # The forecasts themselves say which days they do not reach.
-    is_told = gap["code"] in ("map_widened", "map_forecast_short")
+    is_told = gap["code"] == "map_forecast_short"
     if gap["code"].startswith("model_") or is_told:
         return ""
     if gap["code"] in _SAID_FIRST and written:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
 from agent.evidence.citations import cited_ids
-from agent.evidence.geo import metres_apart
+from agent.evidence.geo import distance_text, metres_apart
 from agent.evidence.kinds import is_of_no_kind_searched, kind_searched
 from agent.evidence.mentions import fails_a_demand, mentioned, source_ids, without_branch
 from agent.evidence.names import origin_text, own_distance
@@ -110,7 +110,7 @@ def listed_of(listed: Sequence[Place], places: Sequence[Place], language: Langua
 
 
 def found_lines(searched: Iterable[MapTask], listed: Sequence[Place], language: Language) -> str:
-    """Return a line for each search of which not all places are listed, with how many there are.
+    """Return a line for each search of which not all places are listed, and where there are none.
 
     A writer who sees one museum of 36 would call it the only one, and count only those: the last
     line says what a count is of.
@@ -121,20 +121,24 @@ def found_lines(searched: Iterable[MapTask], listed: Sequence[Place], language: 
     # As the lines of these places call it.
     origins = {far["origin"]: origin_text(far, language) for place in listed
                for far in (own_distance(place), *place.get("further", []))}  # fmt: skip
-    lines = list[str]()
+    lines, none = list[str](), dict[str, list[str]]()
     for each in found.values():
+        where, kind = origins.get(each["where"], each["where"]), _word(each["words"], language)
         own = [place for place in listed if each["words"] in place["keywords"]]
         if words.count(each["words"]) > 1:
             own = [place for place in own if _is_from(place, each)]
+        if not (own or each["count"]):
+            where = " ".join(filter(None, [where, distance_text(each.get("radius_m"), language)]))
+            none.setdefault(where, []).append(kind)
         if own and len(own) < each["count"]:
             key = "map.listed_of_more" if each["is_cut"] else "map.listed_of"
-            where = origins.get(each["where"], each["where"])
-            lines.append(
-                say(key, language, listed=len(own), count=each["count"], where=where,
-                    words=_word(each["words"], language))
-            )  # fmt: skip
+            values = {"listed": len(own), "count": each["count"]}
+            lines.append(say(key, language, where=where, words=kind, **values))
     if lines:
         lines.append(say("map.counts_of_listed", language))
+    joint = say("punctuation.comma", language)
+    lines += [say("map.none_of", language, words=joint.join(kinds), where=where)
+              for where, kinds in none.items()]  # fmt: skip
     return "\n".join(lines)
 
 
