@@ -120,7 +120,7 @@ class FilledIn:
         return changes
 
     def _unmeasured(self, cell: WayCell, walk: str) -> str:
-        """Return a way of which at most the walk was measured: that is not how long a ride takes."""
+        """Return a way of which at most the walk was measured: that tells no length of a ride."""
         ride, language = ride_words(cell, self.draft.language), self.draft.language
         if ride and walk:
             return say("records.unmeasured", language, ride=ride, way=walk)
