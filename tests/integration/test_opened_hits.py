@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from agent.assistants.common.page_opener import OF_A_SEARCH, PageOpener
+from agent.assistants.common.reading import OpenedPage
 from agent.assistants.common.search import ask_providers
 from agent.assistants.common.services import Services
 from agent.assistants.common.workspace import choose, item_of_hit
@@ -141,6 +142,28 @@ async def test_a_search_waits_no_longer_than_its_time_for_a_page_that_is_silent(
     read = await opener.open([silent, there])
     assert [bool(hit.text) for hit in read] == [False, True]
     assert opener.opened == 1
+
+
+async def test_a_search_that_has_no_page_in_its_time_waits_on_for_the_first(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = asyncio.Event()
+
+    async def slow(url: str, *_: object) -> OpenedPage:
+        if url.endswith("/never"):
+            await asyncio.Event().wait()
+        # The search has waited its own time, and asks for no other page.
+        asyncio.get_running_loop().call_later(0.05, asked.set)
+        await asked.wait()
+        return OpenedPage(url, "A page", "Something.")
+
+    monkeypatch.setattr("agent.assistants.common.page_opener.open_whole_page", slow)
+    hits = [Hit("A page", f"https://a.example/{name}", "…") for name in ("never", "late")]
+    opener = bench.opener()
+    opener.seconds = 0.01
+    assert [hit.text for hit in await opener.open(hits)] == ["", "Something."]
+    opener.for_first = 0.02
+    assert [hit.text for hit in await opener.open(hits[:1])] == [""]
 
 
 async def test_no_hit_leads_inside(bench: Bench, inside: Outside) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -20,8 +21,9 @@ from agent.search.hits import Hit
 log = logging.getLogger(__name__)
 OF_A_SEARCH = 6
 """Hits of one search whose pages are opened; the others are shown as the search shows them."""
-SECONDS = 8.0
-"""That a search waits for its pages."""
+SECONDS, FOR_FIRST = 8.0, 24.0
+"""That a search waits for its pages, and for the first of them where that is none yet: whoever
+searches would go on by the search's few words, as all do under load."""
 
 
 @dataclass
@@ -40,6 +42,7 @@ class PageOpener:
     known: Iterable[Item] = ()
     """What was read before: it is not opened again."""
     seconds: float = SECONDS
+    for_first: float = FOR_FIRST
     opened: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
@@ -50,8 +53,7 @@ class PageOpener:
     async def open(self, hits: Sequence[Hit]) -> list[Hit]:
         """Return the hits with the text of their pages, as far as these come in time."""
         tasks = [asyncio.ensure_future(self._one(hit)) for hit in hits[:OF_A_SEARCH]]
-        if tasks:
-            await asyncio.wait(tasks, timeout=min(self.seconds, max(0.0, self.meter.remaining())))
+        await self._wait(tasks)
         for task in tasks:
             task.cancel()
         ended = await asyncio.gather(*tasks, return_exceptions=True)
@@ -63,6 +65,17 @@ class PageOpener:
             for hit, outcome in zip(hits, ended, strict=False)
         ]
         return [*read, *hits[len(read) :]]
+
+    async def _wait(self, tasks: Iterable["asyncio.Task[Hit]"]) -> None:
+        """Wait for pages until their time is over, and on for a first one where none is there."""
+        pending, until = {*tasks}, time.monotonic() + self.for_first
+        seconds, ends = self.seconds, asyncio.ALL_COMPLETED
+        while pending:
+            left = max(0.0, min(seconds, self.meter.remaining()))
+            done, pending = await asyncio.wait(pending, timeout=left, return_when=ends)
+            if not left or any(task.exception() or task.result().text for task in done):
+                return
+            seconds, ends = until - time.monotonic(), asyncio.FIRST_COMPLETED
 
     async def _one(self, hit: Hit) -> Hit:
         key = canonical(hit.url)
