@@ -35,8 +35,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let the suite of tests/conformance ask one engine alone."""
+    """Let the suite of tests/conformance ask one engine alone, and a test be one for each row."""
     parser.addoption("--engine", choices=["dev", "aegra"], help="the conformance of one engine")
+    parser.addoption("--each-row", action="store_true", help="a test for each row of examples")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -75,6 +76,18 @@ def whole_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
     from agent.core import calls
 
     monkeypatch.setattr(calls, "_delay", calls._delay.whole)  # type: ignore[attr-defined]
+
+
+def pytest_pycollect_makeitem(
+    collector: pytest.Collector, name: str, obj: object
+) -> list[pytest.Function] | None:
+    """Check the rows of a plain function in one test, unless each is wanted alone."""
+    computes = collector.nodeid.startswith(_COMPUTING)
+    if not computes or collector.config.getoption("--each-row"):
+        return None
+    from tests.support.one_test import collected
+
+    return list(collected(collector, name, obj)) or None
 
 
 def pytest_collection_finish() -> None:
