@@ -137,6 +137,23 @@ def test_a_day_is_planned_where_the_model_says_so_and_the_setting_lets_it() -> N
     assert always.outing == {}
 
 
+@pytest.mark.parametrize(
+    ("hours", "is_planned"),
+    [
+        ({"begins": "15:00", "back_by": "16:00"}, False),
+        ({"begins": "15:00", "back_by": "16:00", "order": ["museum", "café"]}, True),
+        ({"begins": "15:00", "back_by": "18:00"}, True),
+        ({"begins": "15:00"}, True),
+    ],
+)
+def test_one_hour_on_foot_is_no_day_to_plan_unless_it_has_stops(
+    hours: dict[str, Any], is_planned: bool
+) -> None:
+    """It was planned from half past nine to six, with lunch and four stops."""
+    found = read("One hour on foot", outing={"on_foot": True, **hours}, query=[QUERY])
+    assert (found.outing is not None) == is_planned
+
+
 def test_a_day_of_places_that_were_shown_searches_nothing() -> None:
     found = read("make a day of these", SHOWN, outing={})
     assert (found.queries, found.replans) == ([], ["amap:A", "amap:B"])

@@ -25,7 +25,7 @@ from agent.assistants.common.preferences import used_of
 from agent.assistants.common.previous import listed_last
 from agent.assistants.common.turn import in_language
 from agent.configuration import Configuration
-from agent.evidence.constraints import FOR_ANYBODY, PEOPLE, valid_constraints
+from agent.evidence.constraints import FOR_ANYBODY, PEOPLE, valid_clock, valid_constraints
 from agent.evidence.days import valid_day
 from agent.evidence.figures import figures
 from agent.evidence.geo import parse_lnglat
@@ -224,6 +224,8 @@ def _on_its_day(asked: Asked) -> Constraints:
     return Constraints(**{**told, "day": asked.day}) if days == [weekday] else told
 
 
+_SHORTEST_PLAN = 90
+"""Minutes between two ends that were said, from which a day is planned between them."""
 _ROUNDED, _HALF_DAY = 10, 720
 """Minutes by which a model may miss the time that it was told; those of "half past eleven"."""
 
@@ -266,6 +268,8 @@ def _outing(
         return None, []
     stated = wanted or {}
     changes, planned = stated.get("changes", []), _planned(previous)
+    if configuration.outing == "auto" and not planned and _is_too_short(stated):
+        return None, []
     named = [*changes, *({"stop": word, "change": "add"} for word in stated.get("order", []))]
     # A first day may be made of places shown before and of what its queries find.
     mixed = [] if planned or not any_query else _added(named, previous)
@@ -276,6 +280,17 @@ def _outing(
     replans = mixed or shown
     base = previous.get("outing") if not set(planned).isdisjoint(replans) else None
     return valid_wish(stated, written.day or "", base, previous["places"]), replans
+
+
+def _is_too_short(stated: Mapping[str, Any]) -> bool:
+    """Return whether the hours of a new plan are none for it: one hour on foot is a walk.
+
+    Its stops, or what is to change of a day, make a plan of any length.
+    """
+    begins, ends = (valid_clock(stated.get(key)) for key in ("begins", "back_by"))
+    if not (begins and ends) or any(map(stated.get, ("order", "stops", "changes", "meals"))):
+        return False
+    return 0 < minutes_of(ends) - minutes_of(begins) < _SHORTEST_PLAN
 
 
 def _is_another_day(written: SearchQueryList, previous: Previous) -> bool:
