@@ -145,6 +145,18 @@ async def test_no_sign_that_code_fills_in_is_judged_nor_what_its_row_will_cite()
     assert not any("[" in plain for plain in asked)
 
 
+async def test_lines_of_a_list_are_judged_while_it_goes_on_and_the_last_few_at_its_end() -> None:
+    reader = Reader(门票=SUPPORTED)
+    await checked("\n".join(f"- 第{n}处门票60元[1]({URL})。" for n in range(18)), reader)
+    assert [len(batch) for batch in reader.batches] == [12, 6]
+
+
+async def test_what_is_left_at_the_end_is_asked_in_calls_that_take_little_time() -> None:
+    reader = Reader(门票=SUPPORTED)
+    await checked(" ".join(f"第{n}处门票60元[1]({URL})。" for n in range(10)), reader)
+    assert [len(batch) for batch in reader.batches] == [5, 5]
+
+
 async def test_a_text_that_is_withdrawn_costs_the_next_one_no_calls() -> None:
     reader = Reader(门票=SUPPORTED)
     check = ClaimCheck(asyncio.ensure_future(known()), [], SOURCES, "zh", reader)

@@ -1,10 +1,17 @@
 """Which passages a judge is shown, and which figures they bear out."""
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import cast
 
-from agent.assistants.common.judge import evidence_of
+import pytest
+from langchain_core.messages import BaseMessage
+
+from agent.assistants.common.judge import Judge, evidence_of
+from agent.core.budget import Meter
 from agent.evidence.citations import NOT_FOUND
-from agent.evidence.claims.judging import Ruling, shown
+from agent.evidence.claims.judging import Ruling, passages_block, shown
 from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import proved
@@ -12,12 +19,24 @@ from agent.evidence.claims.statements import statements
 from agent.evidence.notation import MARKED
 from agent.evidence.revision import faults_block
 from agent.evidence.types import Source
+from agent.models.client import ModelClient
 from tests.support.team_steps import turn
 
 
 def evidence(**texts: str) -> Evidence:
     records = {name.replace("_", "-"): Record([text]) for name, text in texts.items()}
     return Evidence(records, question="Extend it?", today="2026-11-28")
+
+
+@dataclass
+class Asked:
+    """A model that keeps what it is asked, and says nothing."""
+
+    prompt: Sequence[BaseMessage] = ()
+
+    async def ask(self, _: str, prompt: Sequence[BaseMessage], **_options: object) -> object:
+        self.prompt = prompt
+        return SimpleNamespace(parsed=None)
 
 
 def judged(text: str, known: Evidence, ruling: Ruling) -> Outcome:
@@ -36,6 +55,52 @@ def test_of_a_sentence_with_three_facts_each_one_s_passage_is_shown() -> None:
     )
     shown = " ".join(p.text for p in known.best(one, 160))
     assert all(fact[:30] in shown for fact in facts)
+
+
+def test_of_a_long_page_only_what_comes_near_the_best_passage_is_shown() -> None:
+    others = "\n".join(
+        f"A hall of the tower, no. {n}, has lamps and chairs. " * 2 for n in range(30)
+    )
+    known = evidence(
+        w0_0=f"{others}\nThe tower of Pisa leans by 3.97 degrees to the south.\n{others}"
+    )
+    [one] = statements("The tower of Pisa leans by 3.97 degrees [^w0-0].", MARKED)
+    texts = [passage.text for passage in known.best(one, 900)]
+    assert any("3.97" in text for text in texts)
+    assert len(texts) < len(known.passages) / 2
+
+
+def test_the_reader_s_words_that_are_the_question_stand_once() -> None:
+    known = Evidence(
+        {"w0-0": Record(["The hall costs 60 €."])},
+        question="What does the hall\ncost?",
+        known=["What does the hall cost?", "We are four."],
+    )
+    batch = statements("The hall costs 60 € [^w0-0].", MARKED)
+    block = passages_block(batch, known)
+    assert "What does the hall cost?" not in block
+    assert "We are four." in block
+
+
+@pytest.mark.parametrize(
+    ("statement", "has_sums", "has_times"),
+    [
+        ("The hall costs 60 € [^w0-0].", False, False),
+        ("Four halls cost 240 € [^w0-0].", True, False),
+        ("Be there at 9:30 [^w0-0].", True, True),
+        ("The hall opens at 9:00 [^w0-0].", False, True),
+        ("The hall is a good choice.", False, False),
+    ],
+)
+async def test_a_judge_is_told_of_sums_and_times_where_a_statement_has_any(
+    statement: str, has_sums: bool, has_times: bool
+) -> None:
+    known = Evidence({"w0-0": Record(["The hall costs 60 €, from 9:00."])}, today="2026-11-28")
+    models = Asked()
+    judge = Judge(cast(ModelClient, models), "model", cast(Meter, None), MARKED)
+    await judge(statements(statement, MARKED), known)
+    told = str(models.prompt[0].content)
+    assert ("calc  c:" in told, "own   s p:" in told) == (has_sums, has_times)
 
 
 def test_short_own_files_are_shown_to_statements_that_cite_one_and_else_the_nearest_alone() -> None:

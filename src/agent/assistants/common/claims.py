@@ -55,7 +55,7 @@ from agent.evidence.types import Source
 from agent.texts import Language, say
 
 log = logging.getLogger(__name__)
-_MOST_CALLS, _MOST_AT_ONCE, _MOST_AT_END = 16, 16, 9
+_MOST_CALLS, _MOST_AT_ONCE, _MOST_AT_END = 16, 16, 7
 """Calls of one answer, and statements of one that goes on beside the text."""
 _MOST_TOLD = 4
 _MEANINGS = {MARK: "answer.no_source_says", CONTRADICTED: "answer.source_says_otherwise"}
@@ -146,17 +146,17 @@ class ClaimCheck:
         self._calls = []
 
     def feed(self, piece: str) -> None:
-        """Take the next piece of the text; what stands in its finished blocks is judged at once."""
-        searched = max(self._read, len(self._text) - 1)
+        """Take the next piece of the text; what stands in its finished lines is judged at once."""
+        searched = len(self._text)
         self._text += piece
         if self.judge is None or not self.beside:
             return
-        # Block by block, however it comes: a text that is read again is asked about alike.
-        while (end := self._text.find("\n\n", searched)) >= 0:
-            found = self._splitter.split(self._text[self._read : end + 2], self._read)
+        # Line by line, however it comes: a text that is read again is asked about alike.
+        while (end := self._text.find("\n", searched)) >= 0:
+            found = self._splitter.split(self._text[self._read : end + 1], self._read)
             self._waiting += [one for one in found if one.key not in self._judging.asked
                               and not self._is_open(one)]  # fmt: skip
-            self._read = searched = end + 2
+            self._read = searched = end + 1
             if len(self._waiting) >= BATCH:
                 self._ask(self.judge, batches(self._waiting, _MOST_AT_ONCE))
                 self._waiting = []

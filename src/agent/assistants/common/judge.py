@@ -13,10 +13,17 @@ from agent.assistants.common.turn import now_there
 from agent.core.budget import Meter
 from agent.core.errors import AgentError
 from agent.core.processor import compute
-from agent.core.strings import cut_to_tokens
-from agent.evidence.claims.judging import CONTEXT, Ruling, Rulings, passages_block, statements_block
+from agent.evidence.claims.judging import (
+    CONTEXT,
+    Ruling,
+    Rulings,
+    asked_of,
+    passages_block,
+    statements_block,
+)
 from agent.evidence.claims.passages import Evidence, Record
-from agent.evidence.claims.statements import Statement
+from agent.evidence.claims.statements import Statement, states
+from agent.evidence.figures import Figure, figures, same
 from agent.evidence.mentions import source_ids
 from agent.evidence.notation import Notation
 from agent.evidence.numbering import source_key
@@ -36,7 +43,6 @@ log = logging.getLogger(__name__)
 _SECONDS = 10.0
 WAITING: Mapping[EndpointKind, float] = {"hosted": 6.0, "thinking": 15.0, "near": 60.0}
 """Seconds that a reader waits for a judge, by how it is served."""
-_QUESTION_TOKENS = 300
 _ROUNDED_FROM, _ROUNDED_TO = 1000, 100
 _INFERRED_FROM = ("category", "name")
 """Metres from which a distance is told in kilometres, and to what it is rounded then."""
@@ -68,7 +74,7 @@ class Judge:
         prompt = task_prompt(
             "claim_check",
             today=evidence.now or evidence.today,
-            question=cut_to_tokens(evidence.question, _QUESTION_TOKENS),
+            question=asked_of(evidence),
             passages=passages,
             statements=statements,
             of_reader=passages if passages.startswith("0.") else "",
@@ -99,16 +105,25 @@ def _of_shown(rulings: Iterable[Ruling], passages: str) -> list[Ruling]:
 
 
 def _read_with(
-    block: str, shown: Iterable[Statement], passages: str, evidence: Evidence
+    block: str, shown: Sequence[Statement], passages: str, evidence: Evidence
 ) -> dict[str, str]:
-    """Return what the instructions explain only where it is there: cells, headings, open ends."""
+    """Return what the instructions explain only where it is there: cells, sums, open ends.
+
+    A figure that stands in what its statement cites is no sum.
+    """
+    told = [(f, one) for one in shown for f in figures(one.plain) if states(f, one.plain)]
     kinds = {statement.kind for statement in shown}
     places = [record.place for record in evidence.records.values() if record.place]
     verdicts = [verdict for place in places for verdict in place.get("verdicts", [])]
     is_open = any(v["verdict"] == "unknown" and v["text"] in passages for v in verdicts)
     has = {"context": CONTEXT in block, "cells": "cell" in kinds, "headings": "heading" in kinds,
-           "open_demand": is_open}  # fmt: skip
+           "open_demand": is_open, "times": any(f.date or f.clock is not None for f, _ in told),
+           "sums": any(not _stands(f, one, evidence) for f, one in told)}  # fmt: skip
     return {name: "yes" if it else "" for name, it in has.items()}
+
+
+def _stands(figure: Figure, one: Statement, evidence: Evidence) -> bool:
+    return any(same(figure, other) for other in evidence.figures_of(one.sources))
 
 
 def evidence_of(

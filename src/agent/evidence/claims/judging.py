@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
+from agent.core.strings import cut_to_tokens
 from agent.evidence.citations import MARKER, NOT_FOUND
-from agent.evidence.claims.passages import Evidence, Passage
+from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.statements import Statement, end_of
 from agent.evidence.mentions import mentioned
 from agent.evidence.notation import MARKED, Notation
@@ -21,7 +22,7 @@ BATCH, _CELL = 12, 0.5
 _EACH, _WHOLE, _FEW = 260, 6000, 70
 """Tokens of passages: that one statement adds at most, of a call, and a statement's share up to
 which all passages there are are shown."""
-_LONGEST_REPLY, _MOST_NAMES = 600, 6
+_QUESTION_TOKENS, _LONGEST_REPLY, _MOST_NAMES = 300, 600, 6
 _MOST_PLACES = 15
 """Places whose records are all shown, and of more those that statements name."""
 
@@ -138,12 +139,21 @@ def _of_places(batch: Sequence[Statement], evidence: Evidence) -> set[str]:
     return {*known, *(new if is_of_many and len(new) <= _MOST_PLACES else [])}
 
 
+def asked_of(evidence: Evidence) -> str:
+    """Return the question as a judge is shown it."""
+    return cut_to_tokens(evidence.question, _QUESTION_TOKENS)
+
+
 def passages_block(batch: Sequence[Statement], evidence: Evidence) -> str:
     """Return the passages of a batch as lines: their names, then their words.
 
     A sign stands where others of their source are left out: what is not shown may say it.
     """
-    passages = shown(batch, evidence)
+    asked = " ".join(asked_of(evidence).split())
+    # The reader's words that are the question are shown as that.
+    passages = [
+        one for one in shown(batch, evidence) if one.source != KNOWN or one.text not in asked
+    ]
     names = {passage.name for passage in passages}
     lines = list[str]()
     for passage in passages:

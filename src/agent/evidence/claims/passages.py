@@ -26,6 +26,8 @@ KNOWN = "known"
 _MANY, _NEARLY_ALL = 20, 0.6
 _OF_CITED, _FOR_FIGURE, _FOR_CONTEXT = 5.0, 1.5, 0.25
 """What the words of a cited passage weigh; an equal figure; a word of the context."""
+_LEAST = 0.2
+"""What a passage is worth at least of the best: below that none decided any labelled statement."""
 _MOST_TERMS, _MOST_FIGURES, _MOST_RANKED = 40, 20, 40
 _SHORT_SOURCE, _SHORT_SOURCES = 700, 1400
 """Tokens of a source that is shown whole to whoever judges what cites it, and of all that one
@@ -303,7 +305,7 @@ class Evidence:
                 room -= size
                 picked += places
         first = [place for number in cited for place in self._places.get(number, ())][:1]
-        for place in self._ranked(statement, cited, picked) or first:
+        for place in self._ranked(statement, cited, picked) or first[len(picked) :]:
             size = self.passages[place].tokens
             if size <= budget or not picked:
                 budget -= size
@@ -340,10 +342,12 @@ class Evidence:
             of_cited = [p for p in holders if self.numbers[self.passages[p].source] in cited]
             told += [of_cited] if of_cited and {*picked}.isdisjoint(holders) else []
 
-        def worth(place: int) -> tuple[float, int]:
-            is_cited = self.numbers[self.passages[place].source] in cited
-            return brings[place] * self._shares[place] * (_OF_CITED if is_cited else 1), -place
-
-        first = sorted({max(places, key=worth) for places in told}, key=worth, reverse=True)
-        rest = nlargest(_MOST_RANKED, brings.keys() - {*picked, *first}, key=worth)
-        return [*first, *rest][:_MOST_RANKED]
+        worth = {
+            place: weight
+            * self._shares[place]
+            * (_OF_CITED if self.numbers[self.passages[place].source] in cited else 1)
+            for place, weight in brings.items()
+        }
+        least = _LEAST * max(worth.values(), default=0)
+        near = {place for place, weight in worth.items() if weight >= least} - {*picked}
+        return nlargest(_MOST_RANKED, near, key=lambda place: (worth[place], -place))
