@@ -52,7 +52,7 @@ async def checked(
 
     async def evidence() -> Evidence:
         page = Record(["Children's Town: touch everything. Vegetarian soup."], page=PAGE)
-        return Evidence({"a0-0": Record(["City Museum | museum"], museum), "w0-0": page})
+        return Evidence({"a0-0": Record(["City Museum | museum"], museum, "place a"), "w0-0": page})
 
     rows = {"w0-0": ("page", PAGE), "a0-0": ("place", "https://map.example/")}
     sources = {
@@ -83,6 +83,13 @@ async def test_what_a_record_does_not_know_is_judged_by_the_pages_that_are_cited
     assert done.counts["total"] == 1
     [card] = with_settled([museum], done.told, done.settled)
     assert card["verdicts"] == []
+
+
+async def test_no_judge_is_asked_what_the_record_of_a_place_alone_is_cited_for() -> None:
+    _, judged, _ = await checked(
+        "City Museum is 700 m away [2](https://map.example/).", suits=["children"]
+    )
+    assert len(judged) == 1
 
 
 @pytest.mark.parametrize(

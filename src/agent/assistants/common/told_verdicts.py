@@ -10,11 +10,12 @@ from typing import get_args
 
 from agent.core.strings import parted_brackets
 from agent.evidence.claims.judging import Ruling
-from agent.evidence.claims.passages import Evidence
+from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.statements import Key, Statement
 from agent.evidence.constraints import DIETS
 from agent.evidence.figures import figures
 from agent.evidence.mentions import fails_a_demand, mentioned
+from agent.evidence.names import map_name
 from agent.evidence.notation import Notation
 from agent.evidence.types import Place, PlaceVerdict, Suits
 from agent.evidence.units import MONEY
@@ -106,7 +107,7 @@ def open_wishes(
     ]
     return [
         OpenWish((place["id"], verdict["text"]), replace(
-            _stated(f"{place['name']}: {_wish(verdict, language)}", cited, notation), name=str(at)))
+            _stated(_wish(place, verdict, language), cited, notation), name=str(at)))
         for at, (place, verdict, cited) in enumerate(wishes[:_MOST], len(found) + 1)
     ]  # fmt: skip
 
@@ -119,7 +120,7 @@ def settled(
         wish.settles
         for wish in wishes
         if (ruling := rulings.get(wish.asked.key)) and ruling.v.strip().lower() == "s"
-        and any(evidence.records[source].page for source in evidence.sources_of(
+        and any(_is_page(evidence.records[source]) for source in evidence.sources_of(
             evidence.by_name[name] for name in ruling.p if name in evidence.by_name))
     )  # fmt: skip
 
@@ -133,13 +134,18 @@ def _pages_of(
         return pages
     for one in found:
         cited = [n for n in one.exact or one.cited if n in evidence.records]
-        cited = [name for name in cited if evidence.records[name].page]
+        cited = [name for name in cited if _is_page(evidence.records[name])]
         named = mentioned(places, one.said) if cited else {}
         named = named or (mentioned(places, f"{one.row}\n{one.context}") if cited else {})
         if len(named) == 1:
             own = pages.setdefault(next(iter(named)), [])
             own += [name for name in cited if name not in own][: _MOST_SOURCES - len(own)]
     return pages
+
+
+def _is_page(record: Record) -> bool:
+    """Return whether a source is a page or a file: a place's record has told what it knows."""
+    return record.place is None and bool(record.page)
 
 
 def _verdicts(places: Sequence[Place]) -> Iterator[PlaceVerdict]:
@@ -158,11 +164,12 @@ def _stated(plain: str, cited: Sequence[str], notation: Notation) -> Statement:
     return Statement(0, 0, text, plain, cited=tuple(cited), exact=tuple(cited))
 
 
-def _wish(verdict: PlaceVerdict, language: Language) -> str:
-    """Return an open demand as if it were met: "for children", "vegetarian options"."""
-    constraint = verdict["constraint"]
+def _wish(place: Place, verdict: PlaceVerdict, language: Language) -> str:
+    """Return an open demand as if it were met: "Kiasma: for children"."""
+    constraint, name = verdict["constraint"], map_name(place, language)
     if constraint == "other":
         before, _, after = say("constraints.other.unknown", language, demand="\0").partition("\0")
-        return verdict["text"].removeprefix(before).removesuffix(after)
+        return f"{name}: {verdict['text'].removeprefix(before).removesuffix(after)}"
     outcome = "some" if constraint in DIETS else "satisfied"
-    return parted_brackets(say(f"constraints.{constraint}.{outcome}", language, value=" "))[0]
+    met = say(f"constraints.{constraint}.{outcome}", language, value=" ")
+    return f"{name}: {parted_brackets(met)[0]}"
