@@ -35,7 +35,7 @@ export function sceneOf(turn) {
   const { stops: planned = [], start, end = start, back } = answer.outing ?? {};
   const visits = planned.flatMap((stop) =>
     places.filter(({ place }) => place.id === stop.place).map(({ place }) => place));
-  const path = [...(start ? [start] : []), ...visits, ...(back && end ? [end] : [])];
+  const path = [start, ...visits, back && end].filter((at) => !!at);
   return { places, anchor: places.length ? anchorOf(answer) : null, ways: waysOf(stops, lines), path };
 }
 
