@@ -18,8 +18,6 @@ from agent.assistants.deep_research.state import DeepConfiguration
 from agent.runs.reply_cache import ReplyCache
 from agent.runs.threads import open_saver
 from agent.runs.workspace_store import WorkspaceStore
-from agent.sample.model.request import ModelReply, ModelTurn
-from agent.sample.model.text import lines
 from agent.sample.services.loopback import Service
 from agent.sample.services.search import KEY
 from agent.services import build_services
@@ -27,7 +25,7 @@ from agent.settings import Settings
 from tests.support.deep_lab import ZH, Researcher
 from tests.support.faults import at, settled
 from tests.support.lab import answer_of, told
-from tests.support.long_lab import MODEL_KEY, Web
+from tests.support.long_lab import MODEL_KEY, Web, accusing, mends
 from tests.support.map_fixtures import until
 from tests.support.rows import by_examples
 from tests.support.served import serve_in_thread
@@ -64,23 +62,11 @@ class World:
         return self.gemini.fail("hang", match=at(stage))
 
 
-def accuses(turn: ModelTurn) -> ModelReply:
-    """Find that a source says otherwise of one figure."""
-    names = [line.split()[0] for line in lines(turn.user, "passages") if "41美元" in line]
-    wrong = {"v": "x", "p": names[:1], "bad": ["下降1.5%"], "says": "41美元"}
-    numbers = [line.split()[0] for line in lines(turn.user, "statements") if "1.5%" in line]
-    return ModelReply(json={"rulings": [{"id": number, **wrong} for number in numbers]})
-
-
-def mends(turn: ModelTurn) -> ModelReply:
-    """Take out what failed."""
-    failed = [line.split(":")[0] for line in lines(turn.user, "failed") if ": refuted" in line]
-    return ModelReply(json={"edits": [{"id": name, "text": "已更正。"} for name in failed]})
-
-
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
-    researcher = Researcher("成本", "安全", "应用", claim_check=accuses, revise=mends)
+    researcher = Researcher(
+        "成本", "安全", "应用", claim_check=accusing("1.5%", "41美元"), revise=mends
+    )
     gemini = GeminiService(researcher, key=MODEL_KEY)
     tavily = TavilyService(key=KEY, pages=Web())
     with serve_in_thread(gemini.app) as models, serve_in_thread(tavily.app) as searches:

@@ -15,6 +15,7 @@ from aiohttp import web
 from agent.runs.threads import open_saver
 from tests.support.faults import at, settled
 from tests.support.lab import answer_of, told
+from tests.support.long_lab import accusing, mends
 from tests.support.map_fixtures import until
 from tests.support.plan_knowledge import MemoryKnowledge
 from tests.support.plan_lab import (
@@ -30,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("still_clock")
 SOURCES = ("wikipedia", "openalex", "semantic_scholar", "tavily", "sec")
 STAGES = (
     "plan_tasks", "execute_decide", "task_queries", "openalex", "sec", "paper", "rewrite_headings",
-    "dossier",
+    "dossier", "claim_check", "revise",
 )  # fmt: skip
 _WHOLE: list[tuple[list[str], dict[str, Any]]] = []
 """What an unbroken run asks, and its state."""
@@ -58,8 +59,9 @@ def world(shared: World) -> World:
     shared.clear()
     decide = looks_up("sec_edgar_search", query="Qinglan")
     shared.gemini.llm = Planner(
-        ("技术路线", []), ("同行", []), ("比较", ["T1", "T2"]), execute_decide=decide
-    )
+        ("技术路线", []), ("同行", []), ("比较", ["T1", "T2"]), execute_decide=decide,
+        claim_check=accusing("0.5%", "40美元"), revise=mends,
+    )  # fmt: skip
     return shared
 
 
@@ -81,7 +83,7 @@ def hang(world: World, stage: str) -> Fault:
         return world.sec.fail("hang", match=lambda r, _: "submissions" in r.path)
     if stage in SOURCES:
         return world.services[stage].fail("hang", match=_second(lambda r, _: True))
-    once = stage in ("plan_tasks", "task_queries", "rewrite_headings", "dossier")
+    once = stage in ("plan_tasks", "task_queries", "rewrite_headings", "dossier", "revise")
     return world.gemini.fail("hang", match=at(stage) if once else _second(at(stage)))
 
 
@@ -120,6 +122,7 @@ async def test_a_run_broken_off_at_a_stage_goes_on_without_paying_twice(
     world: World, tmp_path: Path, stage: str
 ) -> None:
     reference, whole = await unbroken(world, tmp_path)
+    assert "已更正" in str(answer_of(whole).text)
     asked = Asked(world)
     held, knowledge = hang(world, stage), MemoryKnowledge()
     async with process(world, tmp_path / "broken", knowledge) as lab:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from agent.sample.model.request import ModelReply, ModelTurn
-from agent.sample.model.text import task_of
+from agent.sample.model.text import lines, task_of
 from agent.sample.records import SamplePage
 
 MODEL_KEY = "AIza-canary-0123456789abcdef"
@@ -53,6 +53,24 @@ def says_json(**fields: Any) -> Rule:
 
 no_verdicts = says_json(rulings=[])
 no_edits = says_json(edits=[], inserts=[])
+
+
+def accusing(figure: str, says: str) -> Rule:
+    """Finds that sources say otherwise, in these words, than that something fell by a figure."""
+
+    def rule(turn: ModelTurn) -> ModelReply:
+        names = [line.split()[0] for line in lines(turn.user, "passages") if says in line]
+        wrong = {"v": "x", "p": names[:1], "bad": [f"下降{figure}"], "says": says}
+        told = [line.split()[0] for line in lines(turn.user, "statements") if figure in line]
+        return ModelReply(json={"rulings": [{"id": number, **wrong} for number in told]})
+
+    return rule
+
+
+def mends(turn: ModelTurn) -> ModelReply:
+    """Takes out what failed."""
+    failed = [line.split(":")[0] for line in lines(turn.user, "failed") if ": refuted" in line]
+    return ModelReply(json={"edits": [{"id": name, "text": "已更正。"} for name in failed]})
 
 
 class ModelByTask:
