@@ -17,6 +17,8 @@ from agent.evidence.outing.schedule import (
     Visit,
     Window,
     best_plan,
+    with_another_stop,
+    with_longer_stays,
 )
 
 NINE, FIVE = 9 * 60, 17 * 60
@@ -260,3 +262,44 @@ def _assert_holds(plan, steps: list[Step]):
         now = step.ends
     assert len(meals) == len(set(meals))
     assert now + plan.back[last] <= plan.ends
+
+
+LUNCH = Visit(60, (Window(*MEALS["lunch"], "lunch"),))
+
+
+@pytest.mark.parametrize(
+    ("visit", "ends", "minutes"),
+    [
+        (open_all_day(60), 21 * 60, 90),  # Half as long again.
+        (open_all_day(90), 21 * 60, 120),  # Two hours at most,
+        (open_all_day(150), 21 * 60, 150),  # and what takes longer as long as ever.
+        (open_all_day(60), NINE + 75, 75),  # The day is over.
+        (Visit(60, (Window(0, NINE + 10),)), 21 * 60, 70),  # It closes.
+        (Visit(60, (Window(0, 24 * 60, usual=(0, NINE + 20)),)), 21 * 60, 80),  # It gets dark.
+        (Visit(45, (Window(0, 24 * 60),), is_break=True), 21 * 60, 45),
+        (LUNCH, 21 * 60, 60),
+    ],
+)
+def test_one_stays_longer_in_hours_that_are_left_as_far_as_that_is_sensible(visit, ends, minutes):
+    only = day([visit], ends=ends)
+    [step] = with_longer_stays(only, best_plan(only))
+    assert step.ends - step.begins == minutes
+
+
+def test_a_longer_stay_puts_lunch_off_until_one_and_takes_up_what_was_waited_before():
+    both = day([open_all_day(80), LUNCH], begins=10 * 60 + 40)
+    first, lunch = with_longer_stays(both, best_plan(both))
+    assert (first.ends - first.begins, lunch.begins) == (120, 12 * 60 + 50)
+    late = day([open_all_day(80), LUNCH], begins=11 * 60)
+    first, lunch = with_longer_stays(late, best_plan(late))
+    assert (first.ends - first.begins, lunch.begins) == (110, 13 * 60)
+
+
+def test_one_more_stop_comes_in_where_it_is_least_out_of_the_way_and_moves_no_other_to_its_place():
+    ways = [[0, 40, 5], [40, 0, 40], [5, 40, 0]]
+    three = day([open_all_day(60)] * 3, ways, ends=16 * 60)
+    steps = [Step(0, NINE, NINE + 60), Step(1, NINE + 100, NINE + 160)]
+    assert visits_of(with_another_stop(three, steps, 2)) in ([0, 2, 1], [2, 0, 1])
+    assert with_another_stop(replace(three, ends=NINE + 190), steps, 2) == steps
+    dear = [*three.visits[:2], replace(three.visits[2], cost=50)]
+    assert with_another_stop(replace(three, visits=dear, budget=40), steps, 2) == steps
