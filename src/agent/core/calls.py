@@ -142,7 +142,8 @@ class Calls:
         `request` is anything JSON-like that identifies it; replies come back as text so that they
         can be kept, as `valid_text`. `tokens` are filled in by `send`.
         """
-        if (earlier := await self.recall(policy, request, meter)) is not None:
+        key = request_key(policy.provider, request)
+        if (earlier := await self.recall(policy, request, meter, key)) is not None:
             return earlier
         async with self.place(policy, meter):
             with told_when_ended(
@@ -152,7 +153,7 @@ class Calls:
                     policy, send, meter=meter, failures=ended.failures, pulse=pulse
                 )
                 ended.reply = reply = valid_text(reply)
-        await self.save(policy, request, meter, reply)
+        await self.save(meter, key, reply)
         return reply
 
     @asynccontextmanager
@@ -172,9 +173,11 @@ class Calls:
         finally:
             await policy.places.__aexit__()
 
-    async def recall(self, policy: Policy, request: Any, meter: Meter) -> str | None:
-        """Return the reply that the turn has paid for already, and count it; None without one."""
-        key = request_key(policy.provider, request)
+    async def recall(self, policy: Policy, request: Any, meter: Meter, key: str) -> str | None:
+        """Return the reply that the turn has paid for already, and count it; None without one.
+
+        `key` is the request's `request_key`.
+        """
         if self._reply_cache is None:
             return None
         if (reply := await self._reply_cache.load(meter.turn_id, key)) is None:
@@ -187,9 +190,8 @@ class Calls:
         )
         return reply
 
-    async def save(self, policy: Policy, request: Any, meter: Meter, reply: str) -> None:
+    async def save(self, meter: Meter, key: str, reply: str) -> None:
         """Keep a reply until its turn has ended."""
-        key = request_key(policy.provider, request)
         meter.budget.paid.add(key)
         if self._reply_cache:
             await self._reply_cache.save(meter.turn_id, key, reply)

@@ -324,7 +324,7 @@ class ModelClient:
     async def _texts(self, wanted: Streamed, meter: Meter) -> AsyncGenerator[str, None]:
         """Yield a reply's text as it comes, and keep the whole; one that was paid for at once."""
         policy, request = wanted.policy, wanted.request
-        if (earlier := await self._calls.recall(policy, request, meter)) is not None:
+        if (earlier := await self._calls.recall(policy, request, meter, wanted.key)) is not None:
             yield self._earlier_answer(earlier, meter)
             return
         tokens, bill = Tokens(), list[list[Any]]()
@@ -357,7 +357,7 @@ class ModelClient:
                     ended.reply = "" if isinstance(text, Withdrawal) else ended.reply + text
                     yield text
         answer = json.dumps({"text": ended.reply, "bill": bill}, ensure_ascii=False)
-        await self._calls.save(policy, request, meter, answer)
+        await self._calls.save(meter, wanted.key, answer)
 
     def _earlier_answer(self, reply: str, meter: Meter) -> str:
         """Return the text of an answer that this turn has paid for, and account for it."""

@@ -35,6 +35,7 @@ from agent.core.errors import (
     ProviderRefused,
     ProviderUnavailable,
 )
+from agent.core.processor import lazy_property
 from agent.core.strings import ends_in_half, valid_text
 from agent.models.catalogue import ModelName
 from agent.models.limits import ReplySize, Underway, refuse_late, without_loop
@@ -158,7 +159,7 @@ class Streamed:
     policy: Policy
     request: Any
 
-    @property
+    @lazy_property
     def key(self) -> str:
         """Return the name that the reply is kept under."""
         return request_key(self.policy.provider, self.request)

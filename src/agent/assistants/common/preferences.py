@@ -93,6 +93,8 @@ def used_of(names: str, person: Person, demands: Constraints, tag: str) -> dict[
 
 def preferred_line(used: Mapping[str, Any], language: Language) -> str:
     """Return one line that names what was used; empty where nothing was."""
+    if not used:
+        return ""
     diets, comma = table("preferred.diets", language), say("punctuation.comma", language)
     values = {
         "home_city": escape_markdown(str(used.get("home_city", ""))),
