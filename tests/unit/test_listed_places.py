@@ -61,6 +61,24 @@ def test_the_kinds_of_one_search_share_the_list_in_turn() -> None:
     assert few == [f"osm:node/{number}" for number in (*range(17), *range(25, 28))]
 
 
+def test_of_places_that_nothing_is_far_from_those_with_hours_are_listed_first() -> None:
+    """Of twenty museums of a city those without hours were shown to who planned a day."""
+    museums = [place(n, distance_from=None, open_time="10:00-18:00" if n > 24 else None)
+               for n in range(30)]  # fmt: skip
+    shown = [each["id"] for each in listed_places(museums, "")]
+    assert shown == [f"osm:node/{number}" for number in (*range(15), *range(25, 30))]
+    near = [Place(**{**each, "distance_from": "Kamppi"}) for each in museums]
+    assert [each["id"] for each in listed_places(near, "")] == [p["id"] for p in near[:20]]
+
+
+def test_a_name_s_next_record_is_listed_behind_other_places() -> None:
+    ranks = [place(n, name="Senate Square", keywords=[], category=f"kind {n}", source=f"a4-{n}",
+                   distance_from=None) for n in range(15)]  # fmt: skip
+    museums = [place(n, source=f"a5-{n}", distance_from=None) for n in range(15, 40)]
+    shown = [each["source"] for each in listed_places([*ranks, *museums], "")]
+    assert sum(source.startswith("a4-") for source in shown) == 3, "the best of each search stay"
+
+
 def test_a_planned_stop_is_listed_whatever_its_rank() -> None:
     shown = [each["id"] for each in listed_places(MANY, "", stops=["osm:node/28"])]
     assert len(shown) == MOST_LISTED

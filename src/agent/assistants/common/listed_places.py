@@ -87,19 +87,22 @@ def _named(places: Sequence[Place], text: str) -> set[str]:
 def _in_turn(places: Sequence[Place]) -> list[Place]:
     """Return the places in turn of what was searched for: one search can have two kinds.
 
-    The nearest twenty of a search for restaurants and cafés were all restaurants. What fails a
-    demand, or is of no kind searched, is behind all others.
+    The nearest twenty of a search for restaurants and cafés were all restaurants. Where nothing
+    tells how far they are, those whose hours are known come first: a day is planned by them. What
+    fails a demand, or is of no kind searched, is behind all others, and so is a name's next record:
+    a square's tram stops and taxi rank.
     """
-    taken = Counter[tuple[object, ...]]()
-
-    def turn(place: Place) -> tuple[bool, int]:
-        is_last = fails_a_demand(place) or is_of_no_kind_searched(place)
+    taken, turns, names = Counter[tuple[object, ...]](), dict[str, tuple[bool, int]](), set[str]()
+    for place in sorted(places, key=lambda each: not (each["distance_from"] or each["open_time"])):
+        own = f"{_search(place)} {place['name']}"
+        is_again = own in names and not place["distance_from"]
+        names.add(own)
+        is_last = is_again or fails_a_demand(place) or is_of_no_kind_searched(place)
         sought = place["keywords"] or [without_branch(place["category"] or "")]
         group = is_last, place["distance_from"], *sought
         taken[group] += 1
-        return is_last, taken[group]
-
-    return sorted(places, key=turn)
+        turns[place["id"]] = is_last, taken[group]
+    return sorted(places, key=lambda each: turns[each["id"]])
 
 
 def listed_of(listed: Sequence[Place], places: Sequence[Place], language: Language) -> str:
