@@ -212,7 +212,7 @@ async def test_places_of_a_search_around_have_an_id_distance_and_hours_f10() -> 
         state = await with_maps(lab, maps, PLACE)
     shown = next(r.text for turn in lab.llm.asked("deep_explore") for r in turn.tool_results
                  if r.name == "maps_around_search")  # fmt: skip
-    assert shown.startswith("[^a0-0] 餐馆B000 | 距西湖 96 m | 10:00-21:00\n[^a0-1]")
+    assert shown.startswith("[^a0-0] 餐馆B000 | 距西湖中心点 96 m | 10:00-21:00\n[^a0-1]")
     assert "地图调用 60 次</left>" in lab.llm.asked("deep_explore")[0].user
     details = [call["args"]["id"] for call in maps.called if call["name"] == "maps_search_detail"]
     assert details == ["B000", "B001", "B002"]
