@@ -90,8 +90,8 @@ _FIGURE = re.compile(
         (?:(?:\ ?|-(?={_LATIN_SCALES}))[余多来]?(?!百分)
             (?P<scale>{any_of(list(SCALES))}|(?(prefix)m(?![A-Za-z])|(?!))))?
         (?:(?P<pence>p(?!\w|\.\w))|[\ -]?(?:余|多)?[个個]?(?:st|nd|rd|th)?[\ -]?
-            (?:(?!{_CODE}\d|[$¥€£]\ ?\d)(?P<unit>{any_of(list(UNITS))})(?P<half>半)?
-            |(?P<times>{_TIMES})))?
+            (?:(?!{_CODE}\d|[$¥€£]\ ?\d(?!\d?\ ?[Cc](?:en)?t))(?P<unit>{any_of(list(UNITS))})
+                (?P<half>半)?|(?P<times>{_TIMES})))?
         (?:\ (?P<after>{_LATIN_SCALES}))?
     )""",
     re.VERBOSE,

@@ -12,6 +12,7 @@ from decimal import Decimal
 from agent.core.strings import has_han
 from agent.evidence.foreign_numerals import FOREIGN_STARTS, foreign_numeral, of_foreign
 from agent.evidence.units import COUNTERS, MONTHS, UNITS
+from agent.evidence.written import MONTH
 
 _DIGITS = {c: i for i, c in enumerate("零一二三四五六七八九")}
 _DIGITS |= {c: i for i, c in enumerate("〇壹贰叁肆伍陆柒捌玖")} | {"两": 2, "俩": 2, "○": 0}
@@ -64,7 +65,6 @@ def _any(words: Sequence[str]) -> str:
 _WORD = f"(?:{_any([*_ONES, *_TIES, *_GREAT])})"
 _WORDS = rf"{_WORD}(?:(?:\s+and)?(?:\s+|\s?-\s?){_WORD}\b){{0,12}}"
 _PART = f"(?:{_any(list(_PARTS))})"
-_MONTH = "(?:" + "|".join(f"{name[:3]}(?:{name[3:]})?" for name in MONTHS) + r")\b\.?"
 _ORDINAL = rf"(?:(?:{_any(list(_TIES))})[\s-])?(?:{_any(list(_ORDINALS))})"
 _HAN_UNIT = _any([*(word for word in UNITS if word[0] > "\u3000"), *COUNTERS])
 _HALF_DAY = "凌晨|清晨|早晨|早上|上午|中午|下午|傍晚|晚上|晚间|夜里|深夜|半夜|[今明当]晚|[早晚]"
@@ -97,8 +97,8 @@ _ENGLISH = re.compile(
         |(?=\ (?:in\ the\ (?:morning|afternoon|evening)|at\ night)\b)
         |(?=\s[ap]\.?\s?m\b))
     |(?:12\ )?(?P<noon>noon|mid[\ -]?day|mid[\ -]?night)\b
-    |(?P<month>{_MONTH})\ (?:the\ )?(?P<day>{_ORDINAL})\b
-    |(?P<nth>{_ORDINAL})\ (?=of\ {_MONTH}|century)
+    |(?P<month>{MONTH})\ (?:the\ )?(?P<day>{_ORDINAL})\b
+    |(?P<nth>{_ORDINAL})\ (?=of\ {MONTH}|century)
     |(?P<lone>an?|{_WORD})\ (?P<lone_unit>{_UNIT})\ and\ a\ (?P<rest>half|quarter)\b
     |(?:(?P<whole>{_WORDS}|\d{{1,3}})(?:\s+and\s+|-and-|\s))?(?P<over>an?|{_WORD})[\s-]
         (?P<below>{_PART})\b(?P<great>\s(?:million|billion|thousand|dozen)\b)?

@@ -29,7 +29,9 @@ def any_of(words: Collection[str]) -> str:
     return "|".join(filter(None, parts))
 
 
-MONTH = "(?:" + "".join(rf"{m[:3]}\b\.?|{m}\b|" for m in MONTHS if m[3:]) + r"May\b|Sept\b\.?)"
+_SHORT_MONTHS = [*(name[:3] for name in MONTHS if name[3:]), "Sept"]
+_NO_LETTER = "(?![A-Za-z])"
+MONTH = rf"(?:(?:{'|'.join(MONTHS)}){_NO_LETTER}|(?:{'|'.join(_SHORT_MONTHS)}){_NO_LETTER}\.?)"
 ANY_FOREIGN = any_of(list(FOREIGN_MONTHS))
 
 
