@@ -23,7 +23,11 @@ def body_of(contents: list[Content], config: GenerateContentConfig) -> dict[str,
     """Return a request's body: what was said, and how to reply."""
     given = config.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=_UNSENT)
     apart = {name: given.pop(name) for name in _APART if name in given}
-    said = [each.model_dump(mode="json", by_alias=True, exclude_none=True) for each in contents]
+    # LangChain puts words where a signature's bytes belong, for calls that no model has signed.
+    said = [
+        each.model_dump(mode="json", by_alias=True, exclude_none=True, warnings=False)
+        for each in contents
+    ]
     return {**apart, "contents": said, "generationConfig": given}
 
 
