@@ -30,20 +30,15 @@ MODES: dict[str, TravelMode] = {
 }
 """What names a way to travel."""
 _SAYS: dict[str, str] = {
-    **dict.fromkeys(
-        ("附近", "周边", "旁边", "边上", "最近的", "near", "nearby", "nearest"), "near"
-    ),
-    **dict.fromkeys(("closest", "close by", "around here", "around me"), "near"),
-    **dict.fromkeys(
-        ("多久", "directions", "how do i get", "how can i get", "how do we get"), "way"
-    ),
-    **dict.fromkeys(("多远", "距离", "多少公里", "how far"), "distance"),
-    **dict.fromkeys(("distance from", "distance between", "distance to"), "distance"),
-    **dict.fromkeys(
-        ("地址", "在哪", "几点", "开门", "关门", "门票", "where is", "where's"), "fact"
-    ),
-    **dict.fromkeys(("address", "hours", "open", "opens", "close", "closes", "closing"), "fact"),
-    **dict.fromkeys(("ticket", "tickets"), "fact"),
+    **dict.fromkeys(("附近", "周边", "旁边", "边上", "最近的"), "near"),
+    **dict.fromkeys(("near", "nearby", "nearest", "closest"), "near"),
+    **dict.fromkeys(("close by", "around here", "around me"), "near"),
+    **dict.fromkeys(("多久", "directions"), "way"),
+    **dict.fromkeys(("how do i get", "how can i get", "how do we get"), "way"),
+    **dict.fromkeys(("多远", "距离", "多少公里", "how far", "distance"), "distance"),
+    **dict.fromkeys(("地址", "在哪", "几点", "开门", "关门", "门票"), "fact"),
+    **dict.fromkeys(("where is", "where's", "address", "hours", "open", "opens"), "fact"),
+    **dict.fromkeys(("close", "closes", "closing", "ticket", "tickets"), "fact"),
     **MODES,
 }
 """What words of a question are about."""
@@ -58,6 +53,8 @@ WEATHER = re.compile(
 _NAVIGATE = any_word(
     "导航到|导航去|导航至|带我去|带我到|navigate to|navigate me to|directions to|take me to"
 )
+_NO_END = re.compile(r"(?:[要不想]|知道|[骑步]行|\d(?:路|号线)(?:[内外]环)?)\Z")
+"""Words that are no place to go from or to: 401路, 10号线外环, 知道, 明天要."""
 _MAX_TEXT = 400
 _DEFAULT_RADIUS_M = 2000
 _METRES_PER_MINUTE = 80
@@ -130,9 +127,6 @@ def extract_place(text: str) -> tuple[str, str | None] | None:
     return (f"{point[0]},{point[1]}", None) if point else place_and_city(plain)
 
 
-_NO_ENDS = ("要", "不", "想", "知道", "骑行", "步行")
-
-
 def map_task_by_rules(text: str) -> MapTask | None:
     """Return the map task of a query; None if the map does not help."""
     if not detect_location_query(text):
@@ -140,7 +134,7 @@ def map_task_by_rules(text: str) -> MapTask | None:
     plain, (place, city) = _plain(text), extract_place(text) or (None, None)
     if _is_route(plain) and (task := _route_task(plain, place, city)):
         ends = filter(None, (task["origin"], task["destination"]))
-        way = None if any(map(_is_no_end, ends)) else valid_map_task(task)
+        way = None if any(map(_NO_END.search, ends)) else valid_map_task(task)
         return MapTask(**{**way, "by_rules": True}) if way else None
     proposal: dict[str, Any] = {"place": place, "city": city}
     proposal["intent"] = _intent(plain, place, city)
@@ -157,8 +151,7 @@ def _plain(text: str) -> str:
 
 
 def _known_place(plain: str) -> bool:
-    named = landmark_in(plain) or city_in(plain) or shaped_place(plain)
-    return bool(named)
+    return bool(landmark_in(plain) or city_in(plain) or shaped_place(plain))
 
 
 def _is_near(plain: str) -> bool:
@@ -190,13 +183,6 @@ def _is_route(plain: str) -> bool:
     if ends := route_ends(plain):
         return _known_place(ends.origin) or _known_place(ends.destination)
     return has_any(plain, _ASKS_WAY) and _known_place(plain)
-
-
-def _is_no_end(name: str) -> bool:
-    """Return whether words are no place to go from or to: 401路, 10号线外环, 知道, 明天要."""
-    line = name.removesuffix("外环").removesuffix("内环")
-    numbered = line.removesuffix("号线").removesuffix("路")
-    return name.endswith(_NO_ENDS) or (numbered != name and numbered[-1:].isdigit())
 
 
 def _route_task(plain: str, place: str | None, city: str | None) -> dict[str, Any] | None:

@@ -5,11 +5,19 @@ from collections.abc import Iterable, Mapping
 from agent.core.strings import has_han, parted_brackets
 from agent.evidence.language import fold
 from agent.evidence.mentions import without_branch
-from agent.evidence.places import is_area
 from agent.evidence.types import Distance, Place
+from agent.evidence.vocabulary import CITY
 from agent.texts import Language, in_script, is_chinese, say
 
 _DISTRICTS = {"新区": "New Area", "区": "District", "县": "County", "市": "City"}
+
+_AREAS = (
+    *"湖湾岛山江河滩园路街区县镇村乡市州",
+    *("大道", "胡同", "景区", "广场", "古城", "商圈", "大学", "半岛"),
+    *(" lake", " bay", " island", " mountain", " hill", " river", " bund", " beach", " park"),
+    *(" garden", " gardens", " road", " street", " avenue", " square", " district", " quarter"),
+    *(" old town", " campus", " university", " city"),
+)
 
 
 def name_text(place: Place, language: Language) -> str:
@@ -108,6 +116,16 @@ def _from_text(near: Distance, language: Language) -> str:
 def is_from_middle(near: Distance) -> bool:
     """Return whether a distance is measured from the middle of an area, where nobody stands."""
     return is_area(near["origin"])
+
+
+def is_area(name: str) -> bool:
+    """Return whether a name is that of a lake, a park, a road, a quarter: of more than a spot.
+
+    The map's point of it is somewhere in its middle, where nobody stands: a walk from there says
+    nothing of the walk from where one is.
+    """
+    plain = name.strip()
+    return f" {plain}".casefold().endswith(_AREAS) or CITY.fullmatch(plain) is not None
 
 
 def with_middles(places: Iterable[Place]) -> list[Place]:

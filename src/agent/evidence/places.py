@@ -15,13 +15,6 @@ _SUFFIX = (
     "|大?街|区|县|镇"
 )
 _SHAPE = re.compile(rf"[{_HAN}A-Za-z0-9]{{1,8}}?(?:{_SUFFIX})")
-_AREAS = (
-    *"湖湾岛山江河滩园路街区县镇村乡市州",
-    *("大道", "胡同", "景区", "广场", "古城", "商圈", "大学", "半岛"),
-    *(" lake", " bay", " island", " mountain", " hill", " river", " bund", " beach", " park"),
-    *(" garden", " gardens", " road", " street", " avenue", " square", " district", " quarter"),
-    *(" old town", " campus", " university", " city"),
-)
 _NOT_IN_NAME = re.compile(
     r"\A.*(?:请问|帮我|推荐|我在|住在|想|附近|周边|适合|什么|有没有|怎么|最|从|的|在|去|到|至|往|找|有"
     r"|和|离|距|我|[哪这那几一每][个家条座]|这|那|是|给|带|看|逛|玩|吃|买|能|里|不|哪)",
@@ -57,16 +50,6 @@ def shaped_place(text: str) -> str | None:
             return name
     english = _ENGLISH_SHAPE.search(piece(text))
     return english[1] if english else None
-
-
-def is_area(name: str) -> bool:
-    """Return whether a name is that of a lake, a park, a road, a quarter: of more than a spot.
-
-    The map's point of it is somewhere in its middle, where nobody stands: a walk from there says
-    nothing of the walk from where one is.
-    """
-    plain = name.strip()
-    return f" {plain}".casefold().endswith(_AREAS) or CITY.fullmatch(plain) is not None
 
 
 def place_before_near(text: str) -> str | None:

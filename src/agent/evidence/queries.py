@@ -19,7 +19,7 @@ _CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
 _WORD = re.compile(rf"[{_CJK}]+|[^\s{_CJK}]+")
 _BETWEEN_CJK = re.compile(rf"(?<=[{_CJK}]) (?=[{_CJK}])")
 _LITTLE = frozenset({"the", "of", "in", "for", "的"})
-_CENTURIES = ("19", "20")
+_YEAR = re.compile(r"(?:19|20)\d\d")
 _OPERATOR = re.compile(
     r"(?<!\w)(?:all)?(?:site|intitle|inurl|intext|filetype|before|after|lang|source):\s*"
     r'(?:"[^"]*"|\S+)'
@@ -70,22 +70,18 @@ def _key(text: str, operators: bool) -> tuple[str, ...]:
         asked = asked.removeprefix(words_before)
     for words_behind in _ASKING_BEHIND:
         asked = asked.removesuffix(words_behind)
-    said = [word.strip(_EDGES + "《》") for word in _WORD.findall(asked.replace("的", " "))]
-    kept = [word for word in said if word and word not in _LITTLE]
-    numbers = [at for at, word in enumerate(kept) if any(map(str.isdigit, word))]
-    year = ""
-    if len(numbers) == 1 and _is_year(kept[numbers[0]]):
-        year = kept.pop(numbers[0])
-        kept[numbers[0] :] = [word for word in kept[numbers[0] :] if word != "年"]
-        kept = [word.removeprefix("年") if at == numbers[0] else word
-                for at, word in enumerate(kept)]  # fmt: skip
+    said = _words_of(asked)
+    numbers = [word for word in said if any(map(str.isdigit, word))]
+    year = numbers[0] if len(numbers) == 1 and _YEAR.fullmatch(numbers[0]) else ""
+    kept = _words_of(asked.replace(f"{year}年", " ").replace(year, " ")) if year else said
     joined = _BETWEEN_CJK.sub("", " ".join(kept))
     found = sorted(each.replace(": ", ":") for each in _OPERATOR.findall(plain))
     return (joined, year, *found) if joined or year or found else (plain,)
 
 
-def _is_year(word: str) -> bool:
-    return len(word) == 4 and word.isdecimal() and word.startswith(_CENTURIES)
+def _words_of(asked: str) -> list[str]:
+    said = (word.strip(_EDGES + "《》") for word in _WORD.findall(asked.replace("的", " ")))
+    return [word for word in said if word and word not in _LITTLE]
 
 
 _COMPARED = 60

@@ -26,9 +26,9 @@ from agent.evidence.constraints import with_own
 from agent.evidence.geo import distance_text
 from agent.evidence.intent import says_walks
 from agent.evidence.maps import WAYS
+from agent.evidence.names import is_area
 from agent.evidence.nearness import walk_limit_m
 from agent.evidence.ordering import fitting, judged
-from agent.evidence.places import is_area
 from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.references import labelled
 from agent.evidence.said import (
