@@ -195,7 +195,7 @@ async def test_a_place_its_list_and_its_centre_have_one_name_for_a_reader() -> N
         "further": [Distance(origin="外滩", metres=9)],
     }
     near = place_said(Place(**{**place("甲"), **far}), BUND)  # type: ignore[typeddict-item]
-    assert "300 m from the Bund" in place_facts(near, "en")
+    assert "300 m from the middle of the Bund" in place_facts(near, "en")
     (card,) = with_pinyin([near])
     assert card["distance_from_en"] == "the Bund"
     assert card["further"][0]["origin_en"] == "the Bund"
