@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from math import isfinite
-from typing import Any
+from typing import Any, cast
 
 from geojson_pydantic import Feature, FeatureCollection, LineString, Point
 
@@ -195,7 +195,7 @@ def has_sane_axes(place: Place | Anchor | DayEnd) -> bool:
     lng, lat = place["wgs84"]["lng"], place["wgs84"]["lat"]
     if not (isfinite(lng) and isfinite(lat)) or abs(lng) > 180 or abs(lat) > 90:
         return False
-    location = place.get("location")
+    location: Location | None = cast(Any, place).get("location")
     if location is None or location["crs"] != "GCJ-02":
         return True
     return _CHINA_LNG[0] <= lng <= _CHINA_LNG[1] and _CHINA_LAT[0] <= lat <= _CHINA_LAT[1]
