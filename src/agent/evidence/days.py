@@ -1,7 +1,7 @@
 """Read which days a text names, in words or figures."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, timedelta
 from functools import cache
@@ -161,3 +161,29 @@ def days_without_year(month: int, day: int, now: date) -> list[date]:
     found.sort(key=lambda one: abs(one - now))
     is_far = bool(found) and abs(found[0] - now) > _FAR
     return found[: 1 + is_far]
+
+
+_EACH = ("每", "逢", "very ")
+
+
+def weekdays_told(
+    text: str, years_of: Mapping[tuple[int | None, ...], set[int]], now: date | None
+) -> Iterator[tuple[str, bool, bool]]:
+    """Yield dates with the weekday beside them, whether that is right, and if a year is told.
+
+    One without a year is right if it is so in a year that may be meant: one of `years_of` its month
+    and day, or that which is nearest to today, or two where that is far.
+    """
+    dates = [figure for figure in figures(text) if figure.date and all(figure.date[1:])]
+    for begin, end, number in weekdays_in(text) if dates else ():
+        figure = date_beside(text, begin, end, dates)
+        if figure is None or text[:begin].endswith(_EACH):
+            continue
+        year, month, day = figure.date or (None, None, None)
+        years = {year} if year else years_of.get((month, day), set[int]())
+        days = [one for each in years if (one := real_day(each, month, day))]
+        if now and not year:
+            days += days_without_year(month or 0, day or 0, now)
+        words = text[min(begin, figure.start) : max(end, figure.end)]
+        if days:
+            yield words, number in {each.isoweekday() for each in days}, bool(year)

@@ -299,6 +299,14 @@ def _stem(word: str) -> str:
     return word
 
 
+def bare_words(text: str) -> str:
+    """Return a text without all that is no word, in one width and case."""
+    return _NO_WORD.sub("", fold(text))
+
+
+_NO_WORD = re.compile(r"[^\w.%-]|(?<!\d)\.|\.(?!\d)")
+
+
 def without_marks(text: str) -> str:
     """Return a text's letters and digits: a passage's quote has no line breaks."""
     return "".join(filter(str.isalnum, text))

@@ -1,8 +1,9 @@
-"""Scan Markdown for links and code: targets, URLs in running text, fenced blocks."""
+"""Scan Markdown for links and code, and for the numbers of lists that lose items."""
 
 import html
 import re
 import unicodedata
+from collections.abc import Container
 from functools import lru_cache
 from string import digits, whitespace
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
@@ -403,3 +404,24 @@ class CodeFences:
         newline = text.find("\n", at)
         self.expects_line = newline >= 0
         return newline + 1 if newline >= 0 else len(text)
+
+
+_ITEM_SIGN = re.compile(r"(\s*)(?:[-*+•]\s+|(\d{1,3})([.)、])\s*)")
+
+
+def counted_down(text: str, gone: Container[int]) -> list[tuple[int, int, str]]:
+    """Return where numbers of lists change when the items that begin at `gone` go, and to what."""
+    edits, at = list[tuple[int, int, str]](), 0
+    lists: dict[int, tuple[int, int]] = {}
+    """The next number of the list of each depth, and how many of its items are gone."""
+    for line in text.splitlines(keepends=True):
+        sign = _ITEM_SIGN.match(line)
+        if sign and sign[2]:
+            number, depth = int(sign[2]), len(sign[1])
+            following, less = lists.get(depth, (0, 0))
+            less = (less if number == following else 0) + (at in gone)
+            if less and at not in gone:
+                edits.append((at + sign.start(2), at + sign.end(2), str(number - less)))
+            lists[depth] = (number + 1, less)
+        at += len(line)
+    return edits

@@ -1,10 +1,15 @@
 """Find the words that a model says it has copied, and those that it cites a source for."""
 
+from collections.abc import Iterable
+
+from agent.core.strings import letters_of
 from agent.evidence.citations import MARKER
 from agent.evidence.figures import figures
-from agent.evidence.language import fold, sentence_spans, without_marks, words
+from agent.evidence.language import bare_words, fold, sentence_spans, without_marks, words
 
 _NEAR = 0.7
+MAX_QUOTE = 300
+"""Characters of a quote that is shown."""
 
 
 def as_it_says(copied: str, text: str) -> str:
@@ -70,3 +75,35 @@ def quoted_item(text: str, name: str) -> str:
     before, after = (f"- {words} [^{name}]" if words else "" for words in around)
     table = [f"| {' | '.join(row)} |" for row in rows]
     return "\n".join([*filter(None, [before]), "", *table, "", *filter(None, [after])])
+
+
+def span_in(words: str, text: str) -> str:
+    """Return the words as they stand in a text, whatever their width, case and script; or none."""
+    words = words.strip().strip("….。 ")
+    if not words:
+        return ""
+    folded, wanted = fold(text), fold(words)
+    at = folded.find(wanted)
+    if at >= 0 and len(folded) == len(text):
+        return text[at : at + len(wanted)]
+    return words if bare_words(words) and bare_words(words) in bare_words(text) else ""
+
+
+def each_once(quotes: Iterable[str]) -> list[str]:
+    """Return quotes without those that another one has in it: one before, or one as short as they.
+
+    A whole page's text is no place for the one sentence that bears something.
+    """
+    # Blanks and signs differ between a file's own words and what a passage makes of them.
+    told: dict[str, str] = {}
+    for quote in quotes:
+        told.setdefault(letters_of(quote) or quote, quote)
+    every = [*told.items()]
+    return [
+        quote
+        for at, (one, quote) in enumerate(every)
+        if not any(
+            one != other and one in other and (before < at or len(whole) <= MAX_QUOTE)
+            for before, (other, whole) in enumerate(every)
+        )
+    ]

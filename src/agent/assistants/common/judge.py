@@ -22,7 +22,7 @@ from agent.evidence.claims.judging import (
     statements_block,
 )
 from agent.evidence.claims.passages import Evidence, Record
-from agent.evidence.claims.statements import Statement, states
+from agent.evidence.claims.statements import Statement
 from agent.evidence.figures import Figure, figures, same
 from agent.evidence.mentions import source_ids
 from agent.evidence.notation import Notation
@@ -31,6 +31,7 @@ from agent.evidence.open_when import BEFORE
 from agent.evidence.ordering import judged as with_verdicts
 from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.references import headed_title, untitled
+from agent.evidence.stated import states
 from agent.evidence.types import Constraints, Place, Route, Source, Weather
 from agent.evidence.way_steps import step_text
 from agent.models.catalogue import DEFAULT_THINKING

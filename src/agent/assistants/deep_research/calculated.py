@@ -7,10 +7,11 @@ from functools import cached_property
 
 from agent.assistants.common.tool_results import rounded
 from agent.core.strings import split_at
-from agent.evidence.claims.statements import Statement, states
+from agent.evidence.claims.statements import Statement
 from agent.evidence.figures import Figure, figures, same
 from agent.evidence.number_forms import ENGLISH_NUMBERS, NumberForm
 from agent.evidence.shown_sums import right_results, shown_sums
+from agent.evidence.stated import states
 from agent.evidence.types import Source
 
 _TWO_PLACES, _TELLING = 2, 100

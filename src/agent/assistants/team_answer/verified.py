@@ -20,12 +20,12 @@ from agent.assistants.team_answer.settlement import (
 from agent.assistants.team_answer.state import ChatTurn, TeamState
 from agent.assistants.team_answer.verdict import GivenVerdict, is_not_found, says_premise_false
 from agent.evidence.claims.outcomes import Outcome
-from agent.evidence.claims.proof import span_in
 from agent.evidence.claims.statements import Statement
 from agent.evidence.figures import Figure, figures, same
 from agent.evidence.formulas import forms_of, is_plain, is_sum, terms_of, value_of
 from agent.evidence.formulas import values_of as numbers_of
 from agent.evidence.language import fold
+from agent.evidence.quotes import span_in
 from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.knowledge.terms import terms as words_of
 from agent.texts import Language, say

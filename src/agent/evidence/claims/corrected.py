@@ -12,13 +12,13 @@ from agent.core.strings import json_bytes, letters_of
 from agent.evidence.citations import MARKER, ids_in
 from agent.evidence.claims.judging import READER, without_markers
 from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome
-from agent.evidence.claims.proof import span_in
 from agent.evidence.claims.statements import NAMING, Statement, item_name
 from agent.evidence.figures import figures
 from agent.evidence.language import without_marks
-from agent.evidence.markdown import joined
+from agent.evidence.markdown import counted_down, joined
 from agent.evidence.notation import MARKED, Notation
 from agent.evidence.numbering import source_key
+from agent.evidence.quotes import MAX_QUOTE, each_once, span_in
 from agent.evidence.references import untitled
 from agent.evidence.tables import Change, changed
 from agent.evidence.types import Source
@@ -28,17 +28,16 @@ MARK, CONTRADICTED = "†", "‡"
 VERSION = 2
 """Of the keys of `checks.claims`; answers of before have none."""
 COUNTED = ("supported", "computed", "own", "revised", "marked", "unchecked")
-_MAX_QUOTE, _MAX_QUOTES, _MAX_STATEMENTS, _MOST_SUBJECT = 300, 24, 12_000, 80
+_MAX_QUOTES, _MAX_STATEMENTS, _MOST_SUBJECT = 24, 12_000, 80
 _LIST = 2
 """Blocks from a paragraph to the table or list behind it, where no heading is between."""
-_QUOTES = (_MAX_QUOTE, 60, 24)
+_QUOTES = (MAX_QUOTE, 60, 24)
 """Characters of a passage, and of its beginning."""
 _STOPS, _CLOSING = "。！？!?.；;，,", '”」』"’*_'
 _SIGN = re.compile(rf"\s?([{MARK}{CONTRADICTED}])")
 
 
 _HEAD = Linear(r"\*\*[^*\d\n]{1,40}(?:\*\*[:：]|[:：]\*\*)\s?")
-_ITEM_SIGN = re.compile(r"(\s*)(?:[-*+•]\s+|(\d{1,3})([.)、])\s*)")
 
 
 @dataclass(frozen=True)
@@ -108,25 +107,7 @@ def left_out(
                     end += 1
                 spans[n] = start, end
             at = end
-    return spans, _counted_down(text, lines) if lines else []
-
-
-def _counted_down(text: str, gone: Container[int]) -> list[Change]:
-    """Return where numbers of lists change when the items that begin at `gone` go, and to what."""
-    edits, at = list[Change](), 0
-    lists: dict[int, tuple[int, int]] = {}
-    """The next number of the list of each depth, and how many of its items are gone."""
-    for line in text.splitlines(keepends=True):
-        sign = _ITEM_SIGN.match(line)
-        if sign and sign[2]:
-            number, depth = int(sign[2]), len(sign[1])
-            following, less = lists.get(depth, (0, 0))
-            less = (less if number == following else 0) + (at in gone)
-            if less and at not in gone:
-                edits.append((at + sign.start(2), at + sign.end(2), str(number - less)))
-            lists[depth] = (number + 1, less)
-        at += len(line)
-    return edits
+    return spans, counted_down(text, lines) if lines else []
 
 
 def can_be_left_out(
@@ -331,29 +312,9 @@ def with_quotes(
                 quotes.setdefault(source_key(source), []).append(text)
     with_quotes = []
     for source in used:
-        every = _each_once([*quotes.get(source_key(source), []), *source["quotes"]])
+        every = each_once([*quotes.get(source_key(source), []), *source["quotes"]])
         with_quotes.append(Source(**{**source, "quotes": every[:_MAX_QUOTES]}))
     return with_quotes
-
-
-def _each_once(quotes: Iterable[str]) -> list[str]:
-    """Return quotes without those that another one has in it: one before, or one as short as they.
-
-    A whole page's text is no place for the one sentence that bears something.
-    """
-    # Blanks and signs differ between a file's own words and what a passage makes of them.
-    told: dict[str, str] = {}
-    for quote in quotes:
-        told.setdefault(letters_of(quote) or quote, quote)
-    every = [*told.items()]
-    return [
-        quote
-        for at, (one, quote) in enumerate(every)
-        if not any(
-            one != other and one in other and (before < at or len(whole) <= _MAX_QUOTE)
-            for before, (other, whole) in enumerate(every)
-        )
-    ]
 
 
 def counts(outcomes: Iterable[Outcome]) -> dict[str, int]:
@@ -442,8 +403,8 @@ def _row(
         "verdict": verdict,
         "source": shown(passage.source) if passage else None,
         "quote": _around(says, passage.text, longest) if passage else None,
-        **({"says": says[:_MAX_QUOTE]} if says else {}),
-        "spans": [span[:_MAX_QUOTE] for span in outcome.spans or outcome.unproved],
+        **({"says": says[:MAX_QUOTE]} if says else {}),
+        "spans": [span[:MAX_QUOTE] for span in outcome.spans or outcome.unproved],
     }
 
 

@@ -9,11 +9,12 @@ from decimal import Decimal
 
 from agent.core.strings import latin_length, letters_of, word_set
 from agent.evidence.claims.passages import Evidence
-from agent.evidence.claims.statements import Statement, without_figures
+from agent.evidence.claims.statements import Statement
 from agent.evidence.figures import Figure, figures, same
 from agent.evidence.hours import yearly_hours
 from agent.evidence.language import fold
 from agent.evidence.mentions import mentioned, without_origins
+from agent.evidence.stated import without_figures
 from agent.evidence.types import Place
 
 _BEST, _MOST_PEOPLE, _MOST_WORDS = 5, 20, 24

@@ -1,7 +1,6 @@
 """Take a judge's ruling only as far as code can show it: prove quotes, figures and sums."""
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import chain, pairwise, product
@@ -12,12 +11,14 @@ from agent.evidence.claims.judging import Ruling, with_markers, without_markers
 from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome, Verdict
 from agent.evidence.claims.own_record import otherwise
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
-from agent.evidence.claims.statements import NAMING, Statement, states, without_figures
+from agent.evidence.claims.statements import NAMING, Statement
 from agent.evidence.claims.sums import MOST_FIGURES, bounds, computed, hour_of, says, stands
-from agent.evidence.days import date_beside, days_without_year, real_day, weekdays_in
+from agent.evidence.days import weekdays_told
 from agent.evidence.figures import Figure, are_joined, distinct, figures, same
-from agent.evidence.language import fold, without_marks
+from agent.evidence.language import bare_words, fold, without_marks
+from agent.evidence.quotes import span_in
 from agent.evidence.shown_sums import right_results
+from agent.evidence.stated import states, without_figures
 from agent.evidence.totals import Total
 
 _MOST_LENT, _LONG_SPAN, _PART_OF_DAY = 400, 8, 2
@@ -76,7 +77,7 @@ def _by_code(
         return Outcome("contradicted", spans, (passage,), found[0][1])
     days = tuple(
         words
-        for words, is_right, has_year in _told_days(one.plain, evidence)
+        for words, is_right, has_year in weekdays_told(one.plain, evidence.years, evidence.day)
         if not is_right and (has_year or not evidence.quotes(words))
     )
     return Outcome("missing", days, outcome.passages) if days else outcome
@@ -199,7 +200,7 @@ class _Proof:
         is_bare = times and len(letters_of(without_figures(span, times))) <= _PART_OF_DAY
         if is_bare and all(figure.clock in planned for figure in times):
             return True
-        days = _told_days(statement.plain, evidence)
+        days = weekdays_told(statement.plain, evidence.years, evidence.day)
         return any(is_right and span in words for words, is_right, _ in days)
 
     def _supported(
@@ -342,31 +343,12 @@ _LONGEST_UNIT = 24
 _AROUND_UNITS = "/()（）[]［］,，、:："
 
 
-def span_in(words: str, text: str) -> str:
-    """Return the words as they stand in a text, whatever their width, case and script; or none."""
-    words = words.strip().strip("….。 ")
-    if not words:
-        return ""
-    folded, wanted = fold(text), fold(words)
-    at = folded.find(wanted)
-    if at >= 0 and len(folded) == len(text):
-        return text[at : at + len(wanted)]
-    return words if _bare(words) and _bare(words) in _bare(text) else ""
-
-
-def _bare(text: str) -> str:
-    return _NO_WORD.sub("", fold(text))
-
-
-_NO_WORD = re.compile(r"[^\w.%-]|(?<!\d)\.|\.(?!\d)")
-
-
 def _agrees(span: str, quote: str) -> bool:
     """Return whether a quote says what the span says: the same words, or its figures alone.
 
     One end of a range is not what the range says: ¥80 of ¥80–120. A time or a day may be.
     """
-    if _bare(span) == _bare(quote):
+    if bare_words(span) == bare_words(quote):
         return True
     own, others = figures(span), figures(quote)
     only_figures = bool(own) and not letters_of(without_figures(span, own))
@@ -425,27 +407,3 @@ def _sides(span: str, text: str) -> set[tuple[str, str]]:
     """Return by which letters some words stand each time: two are not the same by chance."""
     parts = without_marks(fold(text)).split(without_marks(fold(span)) or span)
     return {(before[-_BESIDE:], behind[:_BESIDE]) for before, behind in pairwise(parts)}
-
-
-_EACH = ("每", "逢", "very ")
-
-
-def _told_days(text: str, evidence: Evidence) -> Iterator[tuple[str, bool, bool]]:
-    """Yield dates with the weekday beside them, whether that is right, and if a year is told.
-
-    One without a year is right if it is so in a year that may be meant: one with which sources tell
-    it, or that which is nearest to today, or two where that is far.
-    """
-    dates = [figure for figure in figures(text) if figure.date and all(figure.date[1:])]
-    for begin, end, number in weekdays_in(text) if dates else ():
-        figure = date_beside(text, begin, end, dates)
-        if figure is None or text[:begin].endswith(_EACH):
-            continue
-        year, month, day = figure.date or (None, None, None)
-        years = {year} if year else evidence.years.get((month, day), set[int]())
-        days = [one for each in years if (one := real_day(each, month, day))]
-        if evidence.day and not year:
-            days += days_without_year(month or 0, day or 0, evidence.day)
-        words = text[min(begin, figure.start) : max(end, figure.end)]
-        if days:
-            yield words, number in {each.isoweekday() for each in days}, bool(year)

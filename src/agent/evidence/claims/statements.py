@@ -1,18 +1,18 @@
 """Split an answer into what it states: sentences, items of lists, and cells of tables."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
 from string import ascii_lowercase
 
 from agent.core.strings import code_fence, is_table_rule, latin_length, letters_of
 from agent.evidence.citations import NOT_FOUND
-from agent.evidence.figures import Figure, figures
-from agent.evidence.language import fold, sentence_spans
+from agent.evidence.figures import figures
+from agent.evidence.language import sentence_spans
 from agent.evidence.notation import Notation
+from agent.evidence.stated import states
 from agent.evidence.tables import cells_of
-from agent.evidence.units import SCALES
 
 
 @dataclass(frozen=True)
@@ -277,48 +277,6 @@ def headings(text: str, notation: Notation) -> list[Statement]:
     splitter = Splitter(notation)
     splitter.split(text)
     return splitter.headings
-
-
-_NAME_BEFORE = re.compile(r"[A-Z][\w.+-]*\s\Z")
-_A_FEW, _DOZEN, _BEFORE_NAME, _A_WORD = 3, 12, 24, 2
-
-
-def states(figure: Figure, text: str) -> bool:
-    """Return whether a figure states something: no small count, no part of a name or a word."""
-    if _may_be_a_word(figure):
-        return False
-    if figure.date or figure.clock is not None:
-        return True
-    if figure.kind:
-        return figure.telling
-    before = text[max(0, figure.start - _BEFORE_NAME) : figure.start]
-    is_name = _NAME_BEFORE.search(before) and "," not in figure.text
-    # 1.200 is a thousand in German.
-    if is_name or ("." in figure.text and figure.second is not None):
-        return False
-    most = _A_FEW if any(map(str.isdigit, figure.text)) else _DOZEN
-    return abs(figure.value) > most or figure.has_decimals
-
-
-def without_figures(text: str, read: Iterable[Figure]) -> str:
-    """Return a text without the words of some figures."""
-    for figure in read:
-        text = text.replace(figure.text, "", 1)
-    return text
-
-
-def _may_be_a_word(figure: Figure) -> bool:
-    """Return whether a number in words may be part of one: 一度 is once, "one foot" no length.
-
-    Two characters are a word as often as a number and its unit; one, in words, may be an article.
-    """
-    number = fold(figure.text)
-    if any(map(str.isdigit, number)):
-        return False
-    is_time = figure.clock is not None or bool(figure.date and figure.date[1])
-    is_great = figure.kind == "percent" or not SCALES.keys().isdisjoint(number)
-    is_short = len(number) == _A_WORD and number.isalpha() and not (is_time or is_great)
-    return is_short or figure.bare == 1 == figure.value
 
 
 def _is_more_than_a_name(heading: str) -> bool:

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence, Passage
-from agent.evidence.claims.statements import Statement, states
+from agent.evidence.claims.statements import Statement
 from agent.evidence.figures import Figure, distinct, figures, same
 from agent.evidence.formulas import (
     Worked,
@@ -15,6 +15,7 @@ from agent.evidence.formulas import (
     worked,
 )
 from agent.evidence.shown_sums import is_one_of, last_place, shown_sums, tells
+from agent.evidence.stated import states
 
 MOST_FIGURES = 40
 """Of one statement."""
