@@ -229,7 +229,7 @@ def test_what_is_left_out_leaves_no_blank_at_the_end_of_its_line(
 def test_a_judge_sees_where_rows_of_a_file_are_left_out() -> None:
     rows = [f"{n:02}:00 the probe in the cold room read {n} degrees." for n in range(120)]
     log, short = evidence(w0_0="\n".join(rows)), evidence(w0_0="A.\nB.")
-    [one] = statements("At 07:00 it read 7 degrees [^w0-0].", MARKED)
+    [one] = statements("At 07:00 it read 7 degrees, at 61:00 it read 61 degrees [^w0-0].", MARKED)
     lines = passages_block([one], log).splitlines()
     shown = [int(line.split()[0].split(".")[1]) for line in lines]
     assert 1 < len(shown) < len(log.passages)

@@ -70,6 +70,15 @@ def test_of_a_long_page_only_what_comes_near_the_best_passage_is_shown() -> None
     assert len(texts) < len(known.passages) / 2
 
 
+def test_what_a_passage_has_shown_is_not_shown_over_and_over() -> None:
+    leans = [f"The tower of Pisa leans to the south, guide {n} says. " * 3 for n in range(6)]
+    known = evidence(w0_0="\n".join(leans), w1_0="Bells weigh eleven tons. " * 3)
+    [one] = statements("The tower of Pisa leans to the south since its bells hang there.", MARKED)
+    texts = [passage.text for passage in known.best(one, 260)]
+    assert any("Bells" in text for text in texts)
+    assert 1 <= sum("leans" in text for text in texts) < 4
+
+
 def test_the_reader_s_words_that_are_the_question_stand_once() -> None:
     known = Evidence(
         {"w0-0": Record(["The hall costs 60 €."])},

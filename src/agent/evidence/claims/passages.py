@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -26,8 +26,9 @@ KNOWN = "known"
 _MANY, _NEARLY_ALL = 20, 0.6
 _OF_CITED, _FOR_FIGURE, _FOR_CONTEXT = 5.0, 1.5, 0.25
 """What the words of a cited passage weigh; an equal figure; a word of the context."""
-_LEAST = 0.2
-"""What a passage is worth at least of the best: below that none decided any labelled statement."""
+_LEAST, _SHOWN = 0.1, 0.3
+"""What a passage is worth at least of the best, below which none decided any labelled statement,
+and what a word or a figure is worth that another one has shown already."""
 _MOST_TERMS, _MOST_FIGURES, _MOST_RANKED = 40, 20, 40
 _SHORT_SOURCE, _SHORT_SOURCES = 700, 1400
 """Tokens of a source that is shown whole to whoever judges what cites it, and of all that one
@@ -304,50 +305,83 @@ class Evidence:
             if size <= min(room, _SHORT_SOURCE):
                 room -= size
                 picked += places
-        first = [place for number in cited for place in self._places.get(number, ())][:1]
-        for place in self._ranked(statement, cited, picked) or first[len(picked) :]:
+        worth, of_figures = self._worth(statement, cited), list[Sequence[int]]()
+        for figure in distinct(figures(statement.said))[:_MOST_FIGURES]:
+            breathe()
+            holders = self._figures.holders(figure)
+            worth.bring(_FOR_FIGURE * self._rarity(len(holders)), holders)
+            of_cited = [p for p in holders if self.numbers[self.passages[p].source] in cited]
+            of_figures += [of_cited] if of_cited and {*picked}.isdisjoint(holders) else []
+        first = sorted({max(each, key=worth.of) for each in of_figures}, key=worth.of, reverse=True)
+        for place in worth.best_first(first, picked):
             size = self.passages[place].tokens
             if size <= budget or not picked:
                 budget -= size
                 picked.append(place)
+                worth.take(place)
+        picked = picked or [place for at in cited for place in self._places.get(at, ())][:1]
         return [self.passages[place] for place in picked]
 
-    def _ranked(
-        self, statement: Statement, cited: Container[int], picked: Collection[int]
-    ) -> list[int]:
-        """Return the places of the passages that may decide a statement, the best first.
-
-        For each of its figures the best that has it of what it cites comes before all others: the
-        sums of one calculation differ in nothing else.
-        """
+    def _worth(self, statement: Statement, cited: Container[int]) -> "_Worth":
+        """Return what passages are worth by the words that they share with a statement."""
         own = words(statement.said)
         weights = {
             word: (1 if word in own else _FOR_CONTEXT)
             * self._rarity(len(self._holders.get(word, ())))
             for word in own | words(statement.context)
         }
-        brings = defaultdict[int, float](float)
+
+        def factor(place: int) -> float:
+            is_cited = self.numbers[self.passages[place].source] in cited
+            return self._shares[place] * (_OF_CITED if is_cited else 1)
+
+        worth = _Worth(factor)
         for word in nlargest(_MOST_TERMS, weights, key=lambda word: (weights[word], word)):
             # What nearly all passages say tells none of many apart.
             found = self._holders.get(word, ())
             if len(found) <= max(_MANY, len(self.passages) * _NEARLY_ALL):
-                for place in found:
-                    brings[place] += weights[word]
-        told = list[list[int]]()
-        for figure in distinct(figures(statement.said))[:_MOST_FIGURES]:
-            breathe()
-            holders = self._figures.holders(figure)
-            for place in holders:
-                brings[place] += _FOR_FIGURE * self._rarity(len(holders))
-            of_cited = [p for p in holders if self.numbers[self.passages[p].source] in cited]
-            told += [of_cited] if of_cited and {*picked}.isdisjoint(holders) else []
+                worth.bring(weights[word], found)
+        return worth
 
-        worth = {
-            place: weight
-            * self._shares[place]
-            * (_OF_CITED if self.numbers[self.passages[place].source] in cited else 1)
-            for place, weight in brings.items()
-        }
-        least = _LEAST * max(worth.values(), default=0)
-        near = {place for place, weight in worth.items() if weight >= least} - {*picked}
-        return nlargest(_MOST_RANKED, near, key=lambda place: (worth[place], -place))
+
+class _Worth:
+    """Tell what passages bring to who judges a statement: less of what is shown already."""
+
+    def __init__(self, factor: Callable[[int], float]) -> None:
+        self._factor, self._left = factor, list[float]()
+        self._terms = defaultdict[int, list[int]](list)
+        """What each passage has of the statement."""
+        self._factors = dict[int, float]()
+
+    def bring(self, weight: float, places: Iterable[int]) -> None:
+        """Add a word or a figure, and the passages that have it."""
+        for place in places:
+            self._terms[place].append(len(self._left))
+        self._left.append(weight)
+
+    def of(self, place: int) -> tuple[float, int]:
+        """Return what a passage is worth now, and its place where others are worth as much."""
+        if place not in self._factors:
+            self._factors[place] = self._factor(place)
+        return sum(self._left[at] for at in self._terms[place]) * self._factors[place], -place
+
+    def take(self, place: int) -> None:
+        """Count what a passage has as shown."""
+        for at in self._terms[place]:
+            self._left[at] *= _SHOWN
+
+    def best_first(self, first: Iterable[int], picked: Iterable[int]) -> Iterator[int]:
+        """Yield the passages that may decide it, those given first; whoever shows one takes it."""
+        found = [*self._terms]
+        least = _LEAST * max((self.of(place)[0] for place in found), default=0)
+        left = {*nlargest(_MOST_RANKED, {*found} - {*picked}, key=self.of)}
+        for place in picked:
+            self.take(place)
+        yield from first
+        left -= {*first}
+        while left:
+            place = max(left, key=self.of)
+            if self.of(place)[0] < least:
+                return
+            left.remove(place)
+            yield place
