@@ -216,13 +216,15 @@ class _Proof:
             passages = evidence.nearest(statement)
         lent = [*self._totals_of(statement), *self.lent]
         known = [*(f for p in passages for f in p.figures), *evidence.told, *lent]
-        hours = {hour for figure in evidence.told for hour in _hours(figure)}
+        # Who asked for 8 pm may hear of 8, and of 20:00 who asked for 8.
+        hours = ((one, hour_of(one)) for one in evidence.told)
+        known += [replace(one, clock=int(at), ambiguous=True) for one, at in hours if at]
         own = _of_plan(statement, ruling)
         unproved = tuple(
             figure.text
             for figure in distinct(figures(statement.plain))[:MOST_FIGURES]
             if states(figure, statement.plain)
-            and not (figure in own or bounds(figure, known) or hours & _hours(figure))
+            and not (figure in own or bounds(figure, known))
             and not any(stands(one, known, evidence) for one in _as_headed(figure, statement))
         )
         if unproved:
@@ -296,34 +298,18 @@ def _tells(added: Sequence[Figure], span: str, text: str) -> bool:
     Small numbers that only count may stand beside them.
     """
     told = [figure for figure in figures(span) if states(figure, text)]
-    return bool(told) and all(_is_one_of(added, figure) for figure in told)
+    return bool(told) and all(any(says(one, figure) for one in added) for figure in told)
 
 
 def _keeps_totals(fix: str, statement: Statement, totals: Sequence[Figure]) -> bool:
     """Return whether a wording tells no other amount in the place of a table's total."""
     own = figures(statement.plain)
-    told = [figure for figure in own if _is_one_of(totals, figure)]
+    told = [figure for figure in own if any(says(one, figure) for one in totals)]
     return not any(
         any(figure.kind == one.kind or (figure.is_money and one.is_money) for one in told)
         and not any(says(other, figure) for other in own)
         for figure in figures(without_markers(fix))
     )
-
-
-def _is_one_of(added: Iterable[Figure], figure: Figure) -> bool:
-    of_it = (one.kind for one in added if one.value == figure.value)
-    return any(kind == figure.kind or not (kind and figure.kind) for kind in of_it)
-
-
-def _hours(figure: Figure) -> set[int]:
-    """Return what a figure tells on a clock of twelve hours: who asked for 8 pm may hear of 8."""
-    if figure.clock is not None:
-        return {figure.clock % _HALF_DAY}
-    hour = hour_of(figure) if figure.value else None
-    return set() if hour is None or hour % 60 else {int(hour) % _HALF_DAY}
-
-
-_HALF_DAY = 12 * 60
 
 
 def _as_headed(figure: Figure, cell: Statement) -> list[Figure]:

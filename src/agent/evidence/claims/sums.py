@@ -43,8 +43,10 @@ def says(other: Figure, figure: Figure) -> bool:
 
 
 def hour_of(figure: Figure) -> Decimal | None:
-    """Return the minutes after midnight that a number of hours may be: nothing tells which."""
-    is_bare = not figure.kind and figure.clock is None and not figure.date
+    """Return the minutes after midnight of a time, or which a number of hours may be."""
+    if figure.clock is not None:
+        return Decimal(figure.clock)
+    is_bare = not (figure.kind or figure.date)
     is_length = figure.kind == _LENGTH and figure.factor == _HOUR**2 and not figure.value % 1
     is_hour = (is_bare or is_length) and 0 <= figure.value <= _HOURS
     return figure.value % _HOURS * _HOUR if is_hour else None
