@@ -15,8 +15,9 @@ from agent.core.processor import breathe, lazy_property
 from agent.core.strings import estimated_tokens
 from agent.evidence.citations import MARKER
 from agent.evidence.claims.statements import Statement
+from agent.evidence.figure_index import FigureIndex
 from agent.evidence.figures import Figure, distinct, figures, same
-from agent.evidence.formulas import forms_of, is_plain, values_of
+from agent.evidence.formulas import forms_of, is_plain
 from agent.evidence.language import words
 from agent.evidence.pieces import packed, untold_in
 from agent.evidence.types import Place
@@ -57,53 +58,6 @@ class Passage:
     @lazy_property
     def tokens(self) -> int:
         return estimated_tokens(self.text) + 4
-
-
-class _FigureIndex:
-    """Find the passages that have a figure without comparing it with each of theirs."""
-
-    def __init__(self, passages: Iterable[Passage]) -> None:
-        self._found = defaultdict[object, list[tuple[int, Figure]]](list)
-        self._held: dict[Figure, list[int]] = {}
-        self.values = set[Decimal]()
-        for place, passage in enumerate(passages):
-            breathe()
-            for figure in passage.figures:
-                for key in _keys(figure):
-                    self._found[key].append((place, figure))
-            self.values |= values_of(passage.figures)
-
-    def holders(self, figure: Figure) -> list[int]:
-        """Return the places of passages that say the figure: it is shown by them, then proved."""
-        if figure not in self._held:
-            near = chain.from_iterable(self._found.get(key, ()) for key in _keys(figure, _NEAR))
-            self._held[figure] = sorted({place for place, other in near if same(figure, other)})
-        return self._held[figure]
-
-
-_NEAR = [(share, step) for share in (1, 100, Decimal("0.01")) for step in (-1, 0, 1)]
-"""A number may be a share of another; rounded, by a twentieth at most, it is one size apart."""
-_SIZES = 44
-"""Of a decade."""
-
-
-def _keys(figure: Figure, near: Iterable[tuple[Decimal | int, int]] = ((1, 0),)) -> set[object]:
-    """Return what a figure is found by: a year is also a number, and a number has its size."""
-    if figure.date is not None:
-        year, month, day = figure.date
-        return {key for key in (("year", year), ("day", month, day), ("month", month)) if key[-1]}
-    if figure.clock is not None:
-        return {("time", minute) for minute in figure.clocks}
-    said = {abs(value) for one in figure.readings for value in (one.amount, one.bare)}
-    sizes = {_size(value * share) + step for value in said for share, step in near}
-    years = {("year", int(figure.value))} if 1000 <= figure.value < 3000 else set()
-    return sizes | years
-
-
-def _size(value: Decimal) -> int:
-    """Return how great a number is, in sizes of a decade."""
-    decade = value.adjusted()
-    return decade * _SIZES + int(math.log10(value.scaleb(-decade) or 1) * _SIZES)
 
 
 @dataclass(frozen=True)
@@ -212,8 +166,8 @@ class Evidence:
         return frozenset(passage.name for passage in own if is_small)
 
     @lazy_property
-    def _figures(self) -> _FigureIndex:
-        return _FigureIndex(self.passages)
+    def _figures(self) -> FigureIndex:
+        return FigureIndex(passage.figures for passage in self.passages)
 
     def has_term(self, term: Decimal, values: Container[Decimal] = ()) -> bool:
         """Return whether a sum's term is plain, or stands among values or in any passage."""
