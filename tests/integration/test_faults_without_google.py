@@ -56,6 +56,7 @@ async def lab(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
             )
             yield Lab(mixed, build_graph(lambda: mixed).compile(checkpointer=InMemorySaver()))
             await models.aclose()
+            await mixed.web.aclose()
 
 
 # A key that is refused at once ends the run: the test of Google's models has that.
