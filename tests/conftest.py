@@ -101,13 +101,14 @@ def pytest_collection_finish() -> None:
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Return how many workers: none for a single file, else more than there are cores.
 
-    Tests wait for servers and browsers, and some for a time limit: one or two more have work.
+    Tests wait for servers and browsers, and some for a time limit: two more have work. Those that
+    only compute have none for a third, which would import and collect everything as well.
     """
     if len(config.args) == 1 and ".py" in config.args[0]:
         return 0
     cores = os.cpu_count() or 1
     computes = all(any(name in path for name in _COMPUTING) for path in config.args)
-    return min(cores + (1 if computes else 2), 8)
+    return min(cores if computes else cores + 2, 8)
 
 
 class _Scheduling(LoadFileScheduling):  # type: ignore[misc]

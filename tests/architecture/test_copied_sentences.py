@@ -8,7 +8,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.architecture.tree import ROOT, SOURCE, nodes, python_files
+
+pytestmark = pytest.mark.slow
 
 LIST = Path(__file__).parent / "copied_sentences.txt"
 MOST = 10

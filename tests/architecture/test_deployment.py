@@ -47,6 +47,7 @@ def imported_in_a_bare_process(home: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_all_that_is_named_imports_without_a_key_and_the_graph_without_the_protocol_of_maps(
     tmp_path: Path,
 ) -> None:

@@ -6,9 +6,13 @@ Whoever shows an error gives it the capital and the stop (`core.strings.as_sente
 import ast
 from collections.abc import Iterator
 
+import pytest
+
 from agent.core.strings import as_sentence
 from agent.texts import table
 from tests.architecture.tree import ROOT, nodes, python_files
+
+pytestmark = pytest.mark.slow
 
 REFUSED_FILES = ("no_letters", "no_sources", "no_outing", "nothing_to_draw")
 NAMED = ("ConfigurationError", "InputError")

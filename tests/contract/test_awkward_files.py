@@ -16,6 +16,8 @@ from agent.core.errors import InputError
 from agent.texts import say
 from tests.support.knowledge_bench import Bench, bench_fixture, codes  # noqa: F401
 
+pytestmark = pytest.mark.slow
+
 ZHT = "鈉離子電池的正極材料有層狀氧化物，成本低於磷酸鐵鋰。編號為 {word}。\n"
 ZHS = "钠离子电池的正极材料有层状氧化物，成本低于磷酸铁锂。编号为 {word}。\n"
 

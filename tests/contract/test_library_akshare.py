@@ -16,6 +16,8 @@ from agent.settings import Settings
 from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.search_scripts import ScriptedModels, meter
 
+pytestmark = pytest.mark.slow
+
 QUERY = "宁德时代 2024 年营业收入"
 SECRET = "canary-key-akshare-51c0"
 # The shapes of the real functions: tables that can be headed and listed as records.

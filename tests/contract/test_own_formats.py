@@ -15,6 +15,8 @@ from agent.texts import detect_language
 from tests.support import office_files as files
 from tests.support.knowledge_bench import Bench, bench_fixture, codes  # noqa: F401
 
+pytestmark = pytest.mark.slow
+
 ZIP = files.package({"a.txt": "words"})
 ENCRYPTED = files.OLE + bytes(600) + "EncryptedPackage".encode("utf-16-le") + bytes(600)
 LAUGHS = (

@@ -15,6 +15,8 @@ from agent.core.errors import AgentError, InputError
 from tests.support.command_line import until
 from tests.unit.batch_samples import content_of, lines_of, put, row, written
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:

@@ -3,12 +3,16 @@
 import subprocess
 import sys
 
+import pytest
+
 from agent.evidence.names import district_in_english, name_text, with_pinyin
 from agent.evidence.records import forecast_told
 from agent.evidence.types import Weather, WeatherDay
 from agent.export.html import html_page
 from tests.unit.export_samples import place
 from tests.unit.test_outing_exports import answer
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_chinese_name_stands_with_its_pinyin_where_it_has_no_english_one():

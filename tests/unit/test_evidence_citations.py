@@ -338,6 +338,7 @@ def test_splitting_the_stream_anywhere_gives_the_same_text() -> None:
         assert split.unknown_ids_removed == whole.unknown_ids_removed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     ["[", "[^w0-2", "](", "](a", "`", "`a", "` `` ", "![", "<a", "http://", "h", "(", "\\[", "【",

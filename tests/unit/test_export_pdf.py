@@ -180,6 +180,7 @@ def test_hostile_text_is_only_text(hostile: str) -> None:
     assert not {"/JavaScript", "/Launch", "/GoToR"} & set(str(reader.trailer).split("'"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "shape",
     [
@@ -208,6 +209,7 @@ def _rows_of_eight(words: list[str]) -> Iterator[str]:
         yield f"| {' '.join(words[at : at + 8])} | c |\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "written",
     [

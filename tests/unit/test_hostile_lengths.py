@@ -44,6 +44,8 @@ from agent.search.hits import only_known
 from agent.search.rules import published_on
 from tests.unit import export_samples
 
+pytestmark = pytest.mark.slow
+
 SIGNS = 100_000
 
 

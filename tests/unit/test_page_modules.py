@@ -9,6 +9,8 @@ import pytest
 
 from tests.support.page_node import page_environment
 
+pytestmark = pytest.mark.slow
+
 TESTS = Path(__file__).parents[1] / "page"
 OLDEST_NODE = 20
 

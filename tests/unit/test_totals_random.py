@@ -4,12 +4,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from agent.evidence.number_forms import ENGLISH_NUMBERS
 from agent.evidence.tables import changed, tables_in
 from agent.evidence.totals import Total, filled, opened
+
+pytestmark = pytest.mark.slow
 
 CURRENCIES: dict[str, tuple[str, ...]] = {
     "euro": ("{} €", "€{}", "{} EUR", "{} euros"),

@@ -25,6 +25,8 @@ from agent.settings import Settings
 from agent.texts import has_text
 from tests.support.two_owners import ALICE, BOB, KEYS
 
+pytestmark = pytest.mark.slow
+
 PATH = "/app/documents"
 FILE = {"content-type": "application/octet-stream"}
 MINE, OTHERS = {"x-api-key": ALICE}, {"x-api-key": BOB}
