@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
-from heapq import nlargest
+from heapq import heappop, heappush, nlargest
 from itertools import chain
 from operator import itemgetter
 
@@ -317,25 +317,30 @@ class _Worth:
         """Return what a passage is worth now, and its place where others are worth as much."""
         if place not in self._factors:
             self._factors[place] = self._factor(place)
-        return sum(self._left[at] for at in self._terms[place]) * self._factors[place], -place
+        left = self._left
+        return sum([left[at] for at in self._terms[place]]) * self._factors[place], -place
 
     def take(self, place: int) -> None:
         """Count what a passage has as shown."""
         for at in self._terms[place]:
             self._left[at] *= _SHOWN
 
-    def best_first(self, first: Iterable[int], picked: Iterable[int]) -> Iterator[int]:
+    def best_first(self, first: Sequence[int], picked: Sequence[int]) -> Iterator[int]:
         """Yield the passages that may decide it, those given first; whoever shows one takes it."""
-        found = [*self._terms]
-        least = _LEAST * max((self.of(place)[0] for place in found), default=0)
-        left = {*nlargest(_MOST_RANKED, {*found} - {*picked}, key=self.of)}
+        worth = {place: self.of(place) for place in [*self._terms]}
+        least = _LEAST * max((value for value, _ in worth.values()), default=0)
+        others = nlargest(_MOST_RANKED, worth.keys() - {*picked, *first}, key=worth.__getitem__)
+        queue = [(-worth[place][0], place) for place in others]
         for place in picked:
             self.take(place)
         yield from first
-        left -= {*first}
-        while left:
-            place = max(left, key=self.of)
-            if self.of(place)[0] < least:
+        while queue:
+            # Worths only fall: what is still worth as much as the next was, is the best.
+            _, place = heappop(queue)
+            value = self.of(place)[0]
+            if queue and (-value, place) > queue[0]:
+                heappush(queue, (-value, place))
+            elif value < least:
                 return
-            left.remove(place)
-            yield place
+            else:
+                yield place
