@@ -16,8 +16,8 @@ from agent.batch.jobs import BatchTarget, Finished, JobAttempt, attempt_result
 from agent.batch.questions import Question
 from agent.cli.render import print_outcome
 from agent.client.run_result import RunName, outcome_of
-from agent.evidence.claims.corrected import is_marked
 from agent.evidence.mentions import mentioned, without_origins
+from agent.evidence.notation import is_marked
 from agent.export.html import html_page
 from agent.export.markdown import markdown_document
 from agent.graph import build_graph

@@ -1,4 +1,4 @@
-"""How a text cites: `[^w0-2]` between nodes, `[n](url)` in a finished answer."""
+"""How a text cites, `[^w0-2]` between nodes, `[n](url)` in a finished answer, and what it marks."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -10,6 +10,10 @@ from agent.evidence.markdown import link_url
 from agent.evidence.numbering import source_key
 from agent.evidence.references import CITATION
 from agent.evidence.types import Source
+
+MARK, CONTRADICTED = "†", "‡"
+"""The signs of words that no source says, and of such of which a source says otherwise."""
+_SIGN = re.compile(rf"\s?([{MARK}{CONTRADICTED}])")
 
 
 @dataclass(frozen=True)
@@ -55,3 +59,14 @@ def finished_notation(used: list[Source], sources: Mapping[str, Source]) -> Nota
 
     names = {source["title"] for source in sources.values()}
     return Notation(CITATION, read, write, tuple(sorted(filter(is_cut, names))))
+
+
+def is_marked(text: str) -> bool:
+    """Return whether a text has a sign of words that no source bears."""
+    return MARK in text or CONTRADICTED in text
+
+
+def with_words_for_signs(text: str, meanings: Mapping[str, str]) -> str:
+    """Return an answer with words in place of the signs, and of the blanks before them."""
+    # To look for a blank before a sign takes long where there is none.
+    return _SIGN.sub(lambda match: meanings[match[1]], text) if is_marked(text) else text

@@ -20,8 +20,6 @@ from agent.core.processor import compute
 from agent.core.strings import letters_of
 from agent.evidence.citations import NOT_FOUND
 from agent.evidence.claims.corrected import (
-    CONTRADICTED,
-    MARK,
     Part,
     as_the_judge_says,
     corrected,
@@ -38,7 +36,7 @@ from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.proof import proved
 from agent.evidence.claims.statements import Key, Splitter, Statement, statements
 from agent.evidence.language import fold
-from agent.evidence.notation import finished_notation
+from agent.evidence.notation import CONTRADICTED, MARK, finished_notation
 from agent.evidence.numbering import source_key
 from agent.evidence.references import (
     references,

@@ -10,14 +10,9 @@ from langchain_core.tools import BaseTool
 from agent.core.errors import InputError
 from agent.core.outside import objects
 from agent.core.strings import estimated_tokens
-from agent.evidence.claims.corrected import (
-    CONTRADICTED,
-    MARK,
-    with_words_for_signs,
-)
 from agent.evidence.claims.statements import statements
 from agent.evidence.language import whole_sentences
-from agent.evidence.notation import LINKED
+from agent.evidence.notation import CONTRADICTED, LINKED, MARK, with_words_for_signs
 from agent.evidence.queries import clean_text
 from agent.evidence.references import renumber_for_prompt
 from agent.evidence.types import Source

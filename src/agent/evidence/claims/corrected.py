@@ -16,15 +16,13 @@ from agent.evidence.claims.statements import NAMING, Statement, item_name
 from agent.evidence.figures import figures
 from agent.evidence.language import without_marks
 from agent.evidence.markdown import counted_down, joined
-from agent.evidence.notation import MARKED, Notation
+from agent.evidence.notation import CONTRADICTED, MARK, MARKED, Notation
 from agent.evidence.numbering import source_key
 from agent.evidence.quotes import MAX_QUOTE, each_once, span_in
 from agent.evidence.references import untitled
 from agent.evidence.tables import Change, changed
 from agent.evidence.types import Source
 
-MARK, CONTRADICTED = "†", "‡"
-"""The signs of words that no source says, and of such of which a source says otherwise."""
 VERSION = 2
 """Of the keys of `checks.claims`; answers of before have none."""
 COUNTED = ("supported", "computed", "own", "revised", "marked", "unchecked")
@@ -34,7 +32,6 @@ _LIST = 2
 _QUOTES = (MAX_QUOTE, 60, 24)
 """Characters of a passage, and of its beginning."""
 _STOPS, _CLOSING = "。！？!?.；;，,", '”」』"’*_'
-_SIGN = re.compile(rf"\s?([{MARK}{CONTRADICTED}])")
 
 
 _HEAD = Linear(r"\*\*[^*\d\n]{1,40}(?:\*\*[:：]|[:：]\*\*)\s?")
@@ -286,17 +283,6 @@ def signs(outcomes: Iterable[Outcome]) -> list[str]:
     failing = {outcome.verdict for outcome in outcomes if outcome.fails}
     marks = ((MARK, "missing"), (CONTRADICTED, "contradicted"))
     return [sign for sign, verdict in marks if verdict in failing]
-
-
-def is_marked(text: str) -> bool:
-    """Return whether a text has a sign of words that no source bears."""
-    return MARK in text or CONTRADICTED in text
-
-
-def with_words_for_signs(text: str, meanings: Mapping[str, str]) -> str:
-    """Return an answer with words in place of the signs, and of the blanks before them."""
-    # To look for a blank before a sign takes long where there is none.
-    return _SIGN.sub(lambda match: meanings[match[1]], text) if is_marked(text) else text
 
 
 def with_quotes(
