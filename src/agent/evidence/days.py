@@ -168,8 +168,8 @@ _EACH = ("每", "逢", "very ")
 
 def weekdays_told(
     text: str, years_of: Mapping[tuple[int | None, ...], set[int]], now: date | None
-) -> Iterator[tuple[str, bool, bool]]:
-    """Yield dates with the weekday beside them, whether that is right, and if a year is told.
+) -> Iterator[tuple[str, bool]]:
+    """Yield dates with the weekday beside them, and whether that is right.
 
     One without a year is right if it is so in a year that may be meant: one of `years_of` its month
     and day, or that which is nearest to today, or two where that is far.
@@ -186,4 +186,4 @@ def weekdays_told(
             days += days_without_year(month or 0, day or 0, now)
         words = text[min(begin, figure.start) : max(end, figure.end)]
         if days:
-            yield words, number in {each.isoweekday() for each in days}, bool(year)
+            yield words, number in {each.isoweekday() for each in days}

@@ -77,8 +77,8 @@ def _by_code(
         return Outcome("contradicted", spans, (passage,), found[0][1])
     days = tuple(
         words
-        for words, is_right, has_year in weekdays_told(one.plain, evidence.years, evidence.day)
-        if not is_right and (has_year or not evidence.quotes(words))
+        for words, is_right in weekdays_told(one.plain, evidence.years, evidence.day)
+        if not (is_right or evidence.quotes(words))
     )
     return Outcome("missing", days, outcome.passages) if days else outcome
 
@@ -201,7 +201,7 @@ class _Proof:
         if is_bare and all(figure.clock in planned for figure in times):
             return True
         days = weekdays_told(statement.plain, evidence.years, evidence.day)
-        return any(is_right and span in words for words, is_right, _ in days)
+        return any(is_right and span in words for words, is_right in days)
 
     def _supported(
         self, statement: Statement, ruling: Ruling, passages: tuple[Passage, ...]
@@ -350,7 +350,7 @@ def _agrees(span: str, quote: str) -> bool:
     )
 
 
-_LONGER, _BESIDE = 40, 2
+_BESIDE = 2
 
 
 def is_sound_fix(
@@ -371,14 +371,12 @@ def is_sound_fix(
     stated = (figure for figure in figures(words) if states(figure, words))
     if any(not any(says(other, one) for other in have) for one in stated):
         return False
-    if any(
+    return not any(
         not _sides(span, words).isdisjoint(_sides(span, statement.plain))
         if _has_words(span, passages)
         else without_marks(fold(span)) in without_marks(fold(words))
         for span in spans
-    ):
-        return False
-    return len(words) <= 2 * len(statement.plain) + _LONGER
+    )
 
 
 def _has_words(span: str, passages: Sequence[Passage]) -> bool:
