@@ -253,8 +253,7 @@ def reworded(one: Statement, fix: str, notation: Notation, blank: str = "") -> s
         behind = MARKED.write(one.cited[0])
     own = _before_citations(one.text, notation.pattern)
     is_behind = own != one.text and own.rstrip(f" {_CLOSING}").endswith(tuple(_STOPS))
-    said += stop
-    ended = f"{said}{behind}" if is_behind else ending_with(behind, said)
+    ended = f"{said}{stop}{behind}" if is_behind else f"{said}{behind}{stop}"
     return MARKER.sub(lambda match: blank + notation.write(match[1]), ended)
 
 

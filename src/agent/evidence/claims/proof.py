@@ -1,7 +1,7 @@
 """Take a judge's ruling only as far as code can show it: prove quotes, figures and sums."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import chain, pairwise, product
 
@@ -43,6 +43,7 @@ def proved(
     """
     added = [figure for one in statements for figure in right_results(one.plain)]
     proof = _Proof(evidence, added, [*totals], [*added], _times_of_plan(statements, rulings))
+    proof.terms += [figure for total in proof.totals for figure in figures(total.told)]
     for at, ruling in rulings.items():
         if _letter(ruling) == "o":
             proof.lend(statements[at])
@@ -113,15 +114,14 @@ class _Proof:
     totals: Sequence[Total]
     """Those of its tables: where their terms are right no source tells them otherwise."""
     lent: list[Figure]
-    planned: Sequence[Figure] = ()
-    """The times of a plan: sums may use them, and nothing is borne out by them."""
-    results: list[Figure] = field(default_factory=list)
-    """What proved sums give on their way: sums may use that, too."""
+    terms: list[Figure]
+    """A plan's times, totals, what proved sums give on their way: sums may use them, and nothing is
+    borne out by them."""
 
     def lend(self, statement: Statement, results: Iterable[Decimal] = ()) -> None:
         """Let other statements use a statement's figures, and their sums what its sums give."""
         self.lent += figures(statement.said)[:MOST_FIGURES]
-        self.results += [Figure(str(each), 0, 0, value=each) for each in results][:MOST_FIGURES]
+        self.terms += [Figure(str(each), 0, 0, value=each) for each in results][:MOST_FIGURES]
 
     def of(self, statement: Statement, ruling: Ruling) -> Outcome:
         """Return a statement's outcome by its ruling."""
@@ -131,9 +131,7 @@ class _Proof:
         if letter == "o":
             return Outcome("own")
         if letter == "c":
-            totals = (figure for total in self.totals for figure in figures(total.told))
-            own = [*_of_plan(statement, ruling), *self.results[:_MOST_LENT]]
-            lent = [*self.lent, *totals, *self.planned, *own]
+            lent = [*self.lent, *self.terms[: 2 * _MOST_LENT]]
             return computed(statement, ruling.calc, passages, self.evidence, lent)
         if letter == "s":
             return self._supported(statement, ruling, passages)
@@ -165,16 +163,17 @@ class _Proof:
         parts = [ruling.says, *filter(None, split_at(ruling.says.replace("...", "…"), ";；…"))]
         pairs = ((span_in(words, one.text), one) for words, one in product(parts, passages))
         quote, passage = next((pair for pair in pairs if pair[0]), ("", None))
+        # A hedge is dropped where the words stand and the passage's others do not.
+        spans = tuple(
+            span
+            for span in spans
+            if not _tells([*totals, *self.added], span, plain)
+            and (passage or not self._is_borne(span, statement))
+        )
         if letter == "x" and spans and passage:
-            spans = tuple(span for span in spans if not _tells(totals, span, plain))
             if all(_agrees(span, quote) for span in spans):
                 return Outcome("unchecked", passages=passages)
             return Outcome("contradicted", spans, (passage,), quote, fix=fix)
-        if not passage:
-            # A hedge is dropped where the words stand and the passage's others do not.
-            spans = tuple(span for span in spans if not self._is_borne(span, statement))
-        added = [*totals, *self.added]
-        spans = tuple(span for span in spans if not _tells(added, span, plain))
         verdict: Verdict = "missing" if spans and letter in ("p", "n", "x") else "unchecked"
         cite = _cite_of(statement, passages, evidence) if letter == "p" else None
         if letter == "n" and any(letters_of(span) == letters_of(plain) for span in spans):
@@ -336,18 +335,23 @@ def _agrees(span: str, quote: str) -> bool:
     """
     if bare_words(span) == bare_words(quote):
         return True
-    own, others = figures(span), figures(quote)
-    only_figures = bool(own) and not letters_of(without_figures(span, own))
+    own, others = _only_figures(span), figures(quote)
     for ends in pairwise(others):
         is_told = [any(same(one, end) for one in own) for end in ends]
         is_amount = not any(end.date or end.clock is not None for end in ends)
         if is_amount and any(is_told) and not all(is_told) and are_joined(*ends, quote):
             others = [other for other in others if other not in ends]
     # Behind 9.2 mmHg stands a word that is no unit: 9.2 % is something else.
-    return only_figures and all(
+    return bool(own) and all(
         any(same(one, other) and not (one.kind and other.kind is None) for other in others)
         for one in own
     )
+
+
+def _only_figures(span: str) -> list[Figure]:
+    """Return the figures of some words that are nothing else."""
+    own = figures(span)
+    return [] if letters_of(without_figures(span, own)) else own
 
 
 _BESIDE = 2
@@ -381,8 +385,7 @@ def is_sound_fix(
 
 def _has_words(span: str, passages: Sequence[Passage]) -> bool:
     """Return whether passages have some words, or their figures where they are nothing else."""
-    own = figures(span)
-    if own and not letters_of(without_figures(span, own)):
+    if own := _only_figures(span):
         return all(any(says(it, one) for p in passages for it in p.figures) for one in own)
     return any(span_in(span, passage.text) for passage in passages)
 
