@@ -62,9 +62,6 @@ def bounds(figure: Figure, known: Iterable[Figure]) -> bool:
     )
 
 
-# --- what a judge names ------------------------------------------------------------------------
-
-
 def computed(
     statement: Statement,
     calc: str,
@@ -131,13 +128,9 @@ def _is_term(figure: Figure, sums: Sequence[Worked]) -> bool:
         return is_one_of(figure.date, days)
     clocks = {minutes for one in sums for minutes in one.clocks}
     numbers = {number for one in sums for number in one.numbers}
-    if figure.clock is not None:
-        minutes = Decimal(figure.clock)
-        return (
-            not clocks.isdisjoint(figure.clocks) or minutes in numbers or minutes / _HOUR in numbers
-        )
-    if figure.kind == _LENGTH:
-        forms = {figure.value, abs(figure.amount) / _HOUR, abs(figure.amount) / _HOUR**2}
+    if figure.clocks or figure.kind == _LENGTH:
+        minutes = [*map(Decimal, figure.clocks)] or [abs(figure.amount) / _HOUR, figure.value]
+        forms = {form for each in minutes for form in (each, each / _HOUR)}
         return not forms.isdisjoint(clocks | numbers)
     if figure.kind == "percent":
         # 45 % is 0.45, or what is left of 1 or of 0.55.
