@@ -9,6 +9,7 @@ from agent.assistants.common.gaps import reader_note
 from agent.evidence.types import MapTask
 from agent.texts import say
 from tests.support.map_fixtures import MapLab, lab_fixture, script_fixture
+from tests.support.rows import by_examples
 from tests.support.standin import Fault
 
 __all__ = ["lab_fixture", "script_fixture"]
@@ -90,16 +91,7 @@ async def test_a_map_that_refuses_is_told_in_its_own_words_and_in_the_answer(
     assert say("missing.map", "zh") in note
 
 
-@pytest.mark.parametrize(
-    ("query", "more", "told"),
-    [
-        ("鼓楼 咖啡", {}, True),
-        ("南京 鼓楼 咖啡", {}, False),
-        ("coffee near the Drum Tower in Nanjing", {}, False),
-        ("鼓楼 咖啡", {"near": {"lng": 118.78, "lat": 32.06}}, False),
-        ("鼓楼 咖啡", {"near": {"lng": 116.4, "lat": 39.9}}, True),
-    ],
-)
+@by_examples
 async def test_a_city_that_nobody_named_is_told(
     lab: MapLab, query: str, more: dict[str, Any], told: bool
 ) -> None:

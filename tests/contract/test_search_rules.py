@@ -271,18 +271,7 @@ def test_a_date_to_come_is_refused_in_the_reader_s_language() -> None:
         Configuration(search_since="2026-02-30")
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("search_since", "yesterday"),
-        ("search_since", "2026-1-1"),
-        ("search_sites", "not a site"),
-        ("search_sites", "a.org;b.org"),
-        ("search_sites", "*"),
-        ("search_sites", "*.*"),
-        ("search_sites", "gov"),
-    ],
-)
+@by_examples
 def test_a_rule_that_cannot_be_read_names_its_setting(name: str, value: str) -> None:
     with pytest.raises(ConfigurationError, match=name):
         Configuration(**{name: value})

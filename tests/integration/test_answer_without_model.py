@@ -8,6 +8,7 @@ from agent.sample.model.request import ModelReply
 from agent.texts import Language, say
 from tests.integration.test_question_kept import plan, scripted
 from tests.support.lab import ZH, Lab, answer_of, laboratory, told
+from tests.support.rows import by_examples
 
 EN = "When was the Palace Museum in Beijing founded?"
 INVENTED = "Sodium-ion batteries are lithium-ion batteries. They were invented on 10 October 2057."
@@ -72,17 +73,7 @@ async def test_what_a_model_said_in_circles_stands_once_with_excerpts_below(lab:
     assert told(state)["degraded"]
 
 
-@pytest.mark.parametrize(
-    ("question", "reply", "ruling"),
-    [
-        ("谢谢！", "不客气，祝您玩得开心。", {"r": "1 o"}),
-        (
-            "17% of 2,340 yuan in words",
-            "17% of 2,340 yuan is 397.80 yuan.",
-            {"r": "1 c", "calc": "2340*0.17"},
-        ),
-    ],
-)
+@by_examples
 async def test_what_needs_no_source_is_not_blamed_for_citing_none(
     lab: Lab, question: str, reply: str, ruling: dict[str, str]
 ) -> None:

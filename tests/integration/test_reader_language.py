@@ -99,23 +99,7 @@ async def test_a_place_written_in_other_letters_is_asked_about_on_its_own_clock(
     assert block(prompt, "today") == "2026-11-29 Sun 04:30 (UTC+8)"
 
 
-@pytest.mark.parametrize(
-    ("question", "offset", "told"),
-    [
-        (
-            "赫尔辛基中央车站附近，明天开门的咖啡馆",
-            None,
-            "2026-11-30 周一 02:51 (UTC+8) = 29 18:51 UTC",
-        ),
-        ("赫尔辛基中央车站附近，明天开门的咖啡馆", 120, "2026-11-29 周日 20:51 (UTC+2)"),
-        (
-            "Museums open tomorrow in 北京",
-            120,
-            "2026-11-30 Mon 02:51 (UTC+8); on the asker's clock 2026-11-29 Sun 20:51 (UTC+2)",
-        ),
-        ("王府井附近明天开门的书店", None, "2026-11-30 周一 02:51 (UTC+8)"),
-    ],
-)
+@by_examples
 async def test_a_plan_is_told_both_days_where_the_place_or_the_asker_may_have_another(
     lab: Lab, question: str, offset: int | None, told: str
 ) -> None:

@@ -13,6 +13,7 @@ from agent.texts import Language, say
 from tests.integration.test_second_map_server import STATION, World, osm_world, world_fixture
 from tests.support.map_fixtures import meter
 from tests.support.osm_service import own_elements
+from tests.support.rows import by_examples
 
 __all__ = ["world_fixture"]
 
@@ -352,16 +353,7 @@ MUSEUM = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("language", "centre", "line"),
-    [
-        ("de", "Nordhaven Hauptbahnhof", "Merimuseo (Sea Museum)"),
-        ("ru", "Nordhaven Central Railway Station", "Merimuseo (Морской музей)"),
-        ("en", "Nordhaven Central Railway Station", "Merimuseo (Sea Museum)"),
-        ("zh", "诺德港中央车站 (Nordhavenin päärautatieasema)", "海事博物馆 (Merimuseo)"),
-        ("zh-Hant", "諾德港中央車站 (Nordhavenin päärautatieasema)", "海事博物館 (Merimuseo)"),
-    ],
-)
+@by_examples
 async def test_a_place_and_its_centre_are_named_in_the_reader_s_language_and_letters(
     language: Language, centre: str, line: str
 ) -> None:

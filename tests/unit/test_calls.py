@@ -22,6 +22,7 @@ from agent.core.errors import (
     TimedOut,
 )
 from tests.support.memory_reply_cache import MemoryReplyCache
+from tests.support.rows import by_examples
 
 LIMITS = Limits(
     max_searches=5,
@@ -342,16 +343,7 @@ async def test_a_call_under_way_is_told_again_and_again(monkeypatch: pytest.Monk
     assert {(event["type"], event["speaker"]) for event in events} == {("waiting", "model")}
 
 
-@pytest.mark.parametrize(
-    ("setting", "heard", "left", "told"),
-    [
-        ("", 0, 30.0, "no answer within 7 s"),
-        ("MODEL_SECONDS", 0, 30.0, "no answer within 7 s (MODEL_SECONDS)"),
-        ("MODEL_SECONDS", 1, 0.5, "nothing more within 7 s (MODEL_SECONDS)"),
-        ("MODEL_SECONDS", 0, 0.0, "no answer within 4 s (MAX_RUN_SECONDS)"),
-        ("MODEL_SECONDS", 2, -1.0, "no end within 4 s (MAX_RUN_SECONDS)"),
-    ],
-)
+@by_examples
 def test_a_late_call_says_whether_its_own_time_is_over_or_the_run_s(
     setting: str, heard: int, left: float, told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ from agent.export.html import html_page
 from agent.export.markdown import markdown_document, told_in_bullets
 from agent.export.place_cards import card_of
 from agent.texts import Language
+from tests.support.rows import by_examples
 from tests.unit.export_samples import answer, place, source
 
 URL = "https://uri.amap.com/marker?poiid=B1"
@@ -61,16 +62,7 @@ def test_places_of_one_name_are_told_apart_by_their_addresses() -> None:
     assert "（Kaivokatu 8）" not in page
 
 
-@pytest.mark.parametrize(
-    ("language", "words", "facts"),
-    [
-        ("zh", "云南菜，¥88/人，10:00–22:00，离店 3 米", ["距王府井 1.2 km", "★ 4.6"]),
-        ("zh", "免费，有儿童区，直线 1.2 公里", ["★ 4.6", "¥88/人", "10:00-22:00"]),
-        ("ru", "по прямой 1,2 км; детская зона, 4,6", ["88 ¥", "10:00–22:00"]),
-        ("en", "a play area; walks 1.3 km", ["1.2 km from", "★ 4.6", "¥88 a head", "10:00–22:00"]),
-        ("en", "1.2 km and quiet on Mondays, 10:00–12:00", ["★ 4.6", "¥88 a head", "10:00–22:00"]),
-    ],
-)  # fmt: skip
+@by_examples
 def test_a_card_says_what_its_bullet_does_not_and_no_clause_of_this_goes(
     language: Language, words: str, facts: list[str]
 ) -> None:

@@ -19,6 +19,7 @@ from agent.export.place_cards import card_of
 from agent.export.said_facts import facts_said
 from agent.mcp.new_records import new_route
 from agent.texts import Language, prepare_language
+from tests.support.rows import by_examples
 from tests.unit import export_samples
 
 
@@ -113,28 +114,7 @@ def test_a_card_in_traditional_chinese_has_every_word_in_traditional_characters(
     assert on_cards([place], "zh", is_report=False) == [place]
 
 
-@pytest.mark.parametrize(
-    ("language", "demands", "place", "text"),
-    [
-        ("en", {"suits": ["wheelchair"]},
-         {"category": "restaurant (wheelchair access, vegan options)"},
-         "accessible by wheelchair (wheelchair access)"),
-        ("en", {"suits": ["wheelchair"]},
-         {"category": "restaurant (italian, wheelchair access)", "suits": ["wheelchair"]},
-         "accessible by wheelchair"),
-        ("zh", {"suits": ["wheelchair"]}, {"category": "咖啡馆（比萨，无障碍）"},
-         "轮椅可到（无障碍）"),
-        ("en", {"suits": ["indoor"]}, {"category": "museum (wheelchair access)"},
-         "indoors (museum)"),
-        ("en", {"suits": ["vegan"]},
-         {"category": "restaurant (vegan, pizza)", "suits": ["vegan"], "wholly": ["vegan"]},
-         "vegan"),
-        ("en", {"other": ["Italian"]}, {"category": "restaurant (italian, vegan options)"},
-         "Italian"),
-        ("en", {"other": ["vegan"]}, {"category": "restaurant (italian, vegan options)"},
-         "vegan (vegan options)"),
-    ],
-)  # fmt: skip
+@by_examples
 def test_a_tick_names_the_tag_that_bears_the_demand_and_no_other(
     language: Language, demands: Any, place: dict[str, Any], text: str
 ) -> None:
@@ -159,17 +139,7 @@ async def test_ways_forecasts_and_centres_are_in_traditional_characters_too() ->
     assert await ways_of([way], "zh") == [way]
 
 
-@pytest.mark.parametrize(
-    ("language", "told"),
-    [
-        ("de", "1,2 km ab Hauptbahnhof"),
-        ("fr", "1,2 km depuis Hauptbahnhof"),
-        ("es", "a 1,2 km desde Hauptbahnhof"),
-        ("ru", "1,2 км от «Hauptbahnhof»"),
-        ("en", "1.2 km from Hauptbahnhof"),
-        ("zh", "距Hauptbahnhof 1.2 km"),
-    ],
-)
+@by_examples
 def test_a_distance_is_written_as_its_language_writes_it_and_needs_no_article(
     language: Language, told: str
 ) -> None:
@@ -182,16 +152,7 @@ def test_a_distance_is_written_as_its_language_writes_it_and_needs_no_article(
     assert facts_said(words, place, language) == ["distance", "rating"]
 
 
-@pytest.mark.parametrize(
-    ("asked", "searched", "told"),
-    [
-        ({}, "parking", ["open_at"]),
-        ({"kind": "restaurant"}, "parking", ["open_at"]),
-        ({"kind": "restaurant"}, "museum", ["open_at"]),
-        ({}, "cafe", ["max_cost", "open_at"]),
-        ({"kind": "parking"}, "parking", ["max_cost", "open_at"]),
-    ],
-)
+@by_examples
 def test_what_a_meal_may_cost_is_no_demand_on_what_was_searched_for_beside_it(
     asked: Any, searched: Any, told: list[str]
 ) -> None:

@@ -402,18 +402,7 @@ def test_a_judge_is_asked_for_number_verdict_and_passages_in_one_field() -> None
     assert [*fields] == ["r", "bad", "own", "says", "calc", "fix", "out"]
 
 
-@pytest.mark.parametrize(
-    ("asked", "page", "said", "verdict"),
-    [
-        ("Куда пойти после 15 часов?", "Музей открыт каждый день.", "Музей открыт и после 15:00",
-         "supported"),
-        ("Куда пойти?", "Музей открыт до 21 часа.", "Музей открыт до 21:00", "supported"),
-        ("Куда пойти?", "Музей открыт 10:00-21:00.", "Музей открыт до 21 часа", "supported"),
-        ("Wohin?", "Geöffnet bis 21 Uhr.", "Das Museum hat bis 21:00 offen", "supported"),
-        ("Куда пойти?", "Музей открыт до 21 часа.", "Музей открыт до 20:00", "unchecked"),
-        ("Куда пойти?", "Путь занимает 15 минут.", "Музей открыт до 15:00", "unchecked"),
-    ],
-)  # fmt: skip
+@by_examples
 def test_a_number_of_hours_may_be_an_hour_of_the_day(
     asked: str, page: str, said: str, verdict: str
 ) -> None:

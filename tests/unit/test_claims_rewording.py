@@ -185,37 +185,7 @@ def test_no_more_than_two_marks_stand_behind_a_sentence_by_code(
     assert judge(text, pages, v="s", p=named)[1].cite == cite
 
 
-@pytest.mark.parametrize(
-    ("text", "gone", "left"),
-    [
-        (
-            "It is big. It is old. It is red.\nIt is ours.",
-            "It is red.",
-            "It is big. It is old.\nIt is ours.",
-        ),
-        (
-            "It is big. It is old. It is red.\nIt is ours.",
-            "It is old.It is red.",
-            "It is big.\nIt is ours.",
-        ),
-        (
-            "It is big. It is old. It is red.\nIt is ours.",
-            "It is big.It is old.",
-            "It is red.\nIt is ours.",
-        ),
-        (
-            "It is big. It is old. It is red.\nIt is ours.",
-            "It is old.",
-            "It is big. It is red.\nIt is ours.",
-        ),
-        ("- It is big. It is old.\n- It is red.", "It is old.", "- It is big.\n- It is red."),
-        (
-            "It is big. It is old. It is red.\nIt is ours.",
-            "It is big.It is old.It is red.",
-            "It is ours.",
-        ),
-    ],
-)
+@by_examples
 def test_what_is_left_out_leaves_no_blank_at_the_end_of_its_line(
     text: str, gone: str, left: str
 ) -> None:

@@ -2,12 +2,12 @@
 
 import itertools
 
-import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
 from agent.cli.wrapping import WrappedText, line_ends
 from tests.support.cpu_time import takes_less
+from tests.support.rows import by_examples
 
 
 def lines(text: str, width: int) -> list[str]:
@@ -15,19 +15,7 @@ def lines(text: str, width: int) -> list[str]:
     return [text[at:end].rstrip() for at, end in itertools.pairwise(ends) if at < end]
 
 
-@pytest.mark.parametrize(
-    ("text", "width", "shown"),
-    [
-        ("老北京街景很近Dining很静", 16, ["老北京街景很近", "Dining很静"]),
-        ("老北京 Lin's Dining很静", 16, ["老北京 Lin's", "Dining很静"]),
-        ("离外滩很近，安静", 10, ["离外滩很", "近，安静"]),
-        ("这里（安静）很好", 6, ["这里", "（安", "静）很", "好"]),
-        ("王府井大街255号", 13, ["王府井大街", "255号"]),
-        ("walk on the way", 9, ["walk on", "the way"]),
-        ("abcdefghij kl", 4, ["abcd", "efgh", "ij", "kl"]),
-        ("", 5, []),
-    ],
-)
+@by_examples
 def test_a_line_ends_at_a_blank_or_between_chinese_characters(
     text: str, width: int, shown: list[str]
 ) -> None:

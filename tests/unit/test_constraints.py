@@ -397,17 +397,7 @@ def test_whom_a_place_suits_is_said_by_its_category_or_name_and_never_guessed(
     assert outcome({"suits": [suits]}, name=name, category=category) == expected
 
 
-@pytest.mark.parametrize(
-    ("language", "category", "text"),
-    [
-        ("zh", "咖啡馆（无障碍）", "咖啡馆（无障碍）"),
-        ("zh", "快餐店（咖啡馆）", "咖啡馆（快餐店，咖啡馆）"),
-        ("en", "cafe", "cafe"),
-        ("en", "cafe (vegan options)", "cafe (vegan options)"),
-        ("en", "restaurant (vegan, coffee)", "café (restaurant, vegan, coffee)"),
-        ("en", "restaurant (vegan)", "not a café (restaurant)"),
-    ],
-)
+@by_examples
 def test_a_kind_is_told_once_beside_what_the_record_calls_it(
     language: Language, category: str, text: str
 ) -> None:

@@ -130,16 +130,7 @@ def test_f9_words_beside_an_id_in_round_brackets_stay() -> None:
     assert cite("(w9-9) and (A4-5) and (see below)") == "(w9-9) and (A4-5) and (see below)"
 
 
-@pytest.mark.parametrize(
-    ("written", "kept"),
-    [
-        ("an interface [^1].", "an interface."),
-        ("票价未知 [^w9-9]，请致电。", "票价未知，请致电。"),
-        ("one [^w9-9] two", "one two"),
-        ("end [^w9-9]\nnext", "end\nnext"),
-        ("nothing [^none]", "nothing"),
-    ],
-)
+@by_examples
 def test_f9_a_removed_marker_leaves_no_blank_before_what_follows(written: str, kept: str) -> None:
     assert cite(written) == kept
     pieces = Citer(SOURCES)
@@ -162,21 +153,7 @@ def test_f8_no_blank_stands_between_punctuation_and_a_citation(written: str, kep
     assert "".join(map(pieces.feed, written)) + pieces.flush() == shown
 
 
-@pytest.mark.parametrize(
-    ("written", "shown"),
-    [
-        ("**重要：**西湖免费。**结论。**先去", "**重要：** 西湖免费。**结论。** 先去"),
-        ("重点是**“西湖”**，也是**《西湖》**。", "重点是 **“西湖”**，也是 **《西湖》**。"),
-        ("**서울(Seoul)**은 크다", "**서울(Seoul)** 은 크다"),
-        ("**甲：**[^w0-0]乙", "**甲：**{}乙"),
-        ("- **甲**：乙 **丙。**\n**丁：**戊", "- **甲**：乙 **丙。**\n**丁：** 戊"),
-        ("**not found [^none]**. [^none] **Next.** Then", "**not found**. **Next.** Then"),
-        ("**沒有查到**[^none]**，頁面**", "**沒有查到** **，頁面**"),
-        ("沒有素食餐廳。 [^none] 最近的是", "沒有素食餐廳。最近的是"),
-        ("없습니다. [^none] 가장 가까운", "없습니다. 가장 가까운"),
-        ("2**(3) and x ** y and `**a.**b`", "2**(3) and x ** y and `**a.**b`"),
-    ],
-)
+@by_examples
 def test_bold_text_is_bold_wherever_its_punctuation_and_the_next_letter_meet(
     written: str, shown: str
 ) -> None:

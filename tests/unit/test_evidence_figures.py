@@ -45,23 +45,7 @@ def test_a_part_of_one_states_a_fact_whatever_sign_it_is_written_with(text: str)
     assert [figure.telling for figure in figures(text)] == [True]
 
 
-@pytest.mark.parametrize(
-    ("text", "clocks"),
-    [
-        ("Avoinna 08.30–22.30", [510, 1350]),
-        ("ma–pe klo 7.05–24.00", [425, 0]),
-        ("Geöffnet von 8.30 bis 18.15 Uhr", [510, 1095]),
-        ("buka pukul 09.00", [540]),
-        ("um 24.00 Uhr", [0]),
-        ("åbent kl. 10.00 - 17.45", [600, 1065]),
-        ("24.00 €", [None]),
-        ("€ 08.30–22.30", [None, None]),
-        ("08.30–22.30 €", [None, None]),
-        ("12.00–15.30 km", [None, None]),
-        ("8.37–9.41", [None, None]),
-        ("24.00", [None]),
-    ],
-)
+@by_examples
 def test_a_time_with_a_point_is_one_where_a_word_or_a_range_of_such_says_so(
     text: str, clocks: list[int | None]
 ) -> None:

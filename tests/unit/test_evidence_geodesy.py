@@ -11,6 +11,7 @@ from agent.evidence.geo import (
     parse_lnglat,
     wgs84_to_gcj02,
 )
+from tests.support.rows import by_examples
 
 TIANANMEN = (116.397455, 39.909187)
 
@@ -65,17 +66,7 @@ def test_a_pair_abroad_keeps_its_order() -> None:
     assert parse_lnglat("-33.86,151.2") == (151.2, -33.86)
 
 
-@pytest.mark.parametrize(
-    ("position", "name"),
-    [
-        ("24.939753,60.170605", "bicycles"),
-        ("24.9398,60.1706", "bicycles"),
-        ("24.94,60.171", "bicycles"),
-        ("24.9395,60.1705", None),
-        ("24.9395000,60.1705000", None),
-        ("24.95,60.18", None),
-    ],
-)
+@by_examples
 def test_a_position_is_called_as_what_it_is_rounded_from_not_as_what_is_nearest(
     position: str, name: str | None
 ) -> None:

@@ -9,6 +9,7 @@ from agent.evidence.feasts import shared_feast
 from agent.evidence.ordering import grouped_lines, judged
 from agent.evidence.types import Constraints, Place
 from agent.texts import say
+from tests.support.rows import by_examples
 from tests.unit.test_constraints import record
 from tests.unit.test_outing_stops import MUSEUM, PARK, planned
 
@@ -22,18 +23,7 @@ def verdict(hours: str, demands: Constraints = DEC_6) -> Any:
     return found
 
 
-@pytest.mark.parametrize(
-    ("hours", "expected"),
-    [
-        ("Mo-Su 10:00-20:00", "unknown"),
-        ("Mo-Fr 10:00-20:00", "violated"),
-        ("24/7", "satisfied"),
-        ("Mo-Su 10:00-20:00; PH off", "violated"),
-        ("Mo-Su 10:00-20:00; PH 12:00-16:00", "satisfied"),
-        ("Mo-Fr 10:00-20:00; PH 12:00-16:00", "satisfied"),
-        ('Mo-Su 10:00-20:00; PH 10:00-12:00 unknown "by appointment"', "unknown"),
-    ],
-)
+@by_examples
 def test_on_a_public_holiday_only_a_record_that_speaks_of_those_tells(
     hours: str, expected: str
 ) -> None:
@@ -88,18 +78,7 @@ def test_an_hour_of_a_public_holiday_is_held_against_its_own_rule(at: str, expec
     assert verdict("Mo-Su 10:00-20:00; PH 12:00-16:00", demands)["verdict"] == expected
 
 
-@pytest.mark.parametrize(
-    ("zone", "day", "is_feast"),
-    [
-        ("Europe/Helsinki", "2026-12-06", True),
-        ("Europe/Helsinki", "2026-12-07", False),
-        ("Europe/Berlin", "2026-12-06", False),
-        (None, "2026-10-01", True),
-        (None, "2026-12-25", False),
-        ("Nowhere/Else", "2026-12-25", False),
-        ("Europe/Berlin", "tomorrow", False),
-    ],
-)
+@by_examples
 def test_a_holiday_is_one_of_the_country_where_the_place_is(
     zone: str | None, day: str, is_feast: bool
 ) -> None:

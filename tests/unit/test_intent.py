@@ -277,19 +277,7 @@ def test_no_way_begins_or_ends_at_a_line_a_verb_or_a_wish(
     assert (way and (way["origin"], way["destination"])) == ends
 
 
-@pytest.mark.parametrize(
-    ("question", "asked"),
-    [
-        ("赫尔辛基中央火车站附近的咖啡馆，走路多远？", True),
-        ("附近的药店步行几分钟", True),
-        ("Cafés near the station, and how far is the walk?", True),
-        ("Wie weit ist es zu Fuß zu den Cafés am Bahnhof?", True),
-        ("王府井附近的咖啡馆", False),
-        ("How far is the airport?", False),
-        ("Coffee near the Bund, a short walk from the Peace Hotel, please", True),
-        ("三里屯附近走路可到的素食餐厅", True),
-    ],
-)
+@by_examples
 def test_who_speaks_of_walking_asks_how_far_one_walks(question: str, asked: bool) -> None:
     """A short walk from the hotel was told as the crow flies."""
     assert says_walks(question) is asked

@@ -7,6 +7,7 @@ import pytest
 from agent.configuration import Configuration
 from agent.evidence.types import Constraints
 from agent.nodes.routing import left_by_map
+from tests.support.rows import by_examples
 from tests.unit.test_constraints import record
 
 TASK = {"intent": "poi", "place": "书店", "keywords": []}
@@ -28,17 +29,7 @@ def left(
     return [query["query"] for query in left_by_map(state, Configuration())]
 
 
-@pytest.mark.parametrize(
-    ("hours", "is_left"),
-    [
-        ([], True),
-        ([None], True),
-        ([None, "周二至周日 09:00-17:00"], True),
-        (["周二至周日 09:00-17:00"], False),
-        (["每天 09:00-17:00"], False),
-        ([None, "每天 09:00-17:00"], False),
-    ],
-)
+@by_examples
 def test_where_no_record_says_if_a_place_is_open_the_web_is_asked_once(
     hours: list[str | None], is_left: bool
 ) -> None:

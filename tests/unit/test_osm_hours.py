@@ -160,16 +160,7 @@ def test_hours_that_nobody_can_read_have_their_weekdays_in_the_reader_s_words() 
     assert days_in_words(text, "zh") == "周一-周五 09:30 - 15:00. Lunch 周一-周五 11:00"
 
 
-@pytest.mark.parametrize(
-    ("language", "words"),
-    [
-        ("de", "Juni-Aug.: So-Sa"),
-        ("ja", "6月-8月: 日曜-土曜"),
-        ("ru", "июнь-авг.: вс-сб"),
-        ("en", "Jun-Aug: Sun-Sat"),
-        ("zh", "6月-8月: 周日-周六"),
-    ],
-)
+@by_examples
 def test_hours_that_nobody_reads_have_their_days_and_months_in_one_language(
     language: Language, words: str
 ) -> None:

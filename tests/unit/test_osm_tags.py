@@ -13,6 +13,7 @@ from agent.evidence.types import Constraints, Place, Suits
 from agent.mcp.osm.records import PRESENTATION, OsmReader
 from agent.mcp.records import MapOptions, MapRecords, MapResult
 from agent.texts import Language
+from tests.support.rows import by_examples
 
 
 def _read(row: dict[str, Any], language: Language) -> Place:
@@ -23,17 +24,7 @@ def _read(row: dict[str, Any], language: Language) -> Place:
     return found
 
 
-@pytest.mark.parametrize(
-    ("language", "kind"),
-    [
-        ("ru", "ресторан (итальянская кухня, есть веганские блюда, доступно на коляске,"
-               " есть детские стульчики)"),
-        ("ja", "レストラン (イタリア料理, ヴィーガン対応, 車椅子可, 子供用椅子あり)"),
-        ("en", "restaurant (italian, bistro food, vegan options, wheelchair access,"
-               " high chairs for children)"),
-        ("zh", "餐厅（意大利菜，bistro food，有纯素可选，无障碍，有儿童椅）"),
-    ],
-)  # fmt: skip
+@by_examples
 def test_what_a_record_s_tags_say_stands_in_the_reader_s_words_or_not_at_all(
     language: Language, kind: str
 ) -> None:
@@ -86,17 +77,7 @@ def test_a_vegetarian_kitchen_is_told_apart_from_vegetarian_dishes_and_leads(
     assert lines.index("vegetarisch") < lines.index("passt: vegetarische Gerichte")
 
 
-@pytest.mark.parametrize(
-    ("tag", "lat", "day", "verdict"),
-    [
-        ("spring;summer;autumn", 60.2, "2026-11-30", "satisfied"),
-        ("spring;summer;autumn", 60.2, "2026-12-01", "unknown"),
-        ("summer", -33.9, "2026-12-01", "satisfied"),
-        ("yes", 60.2, "2026-07-01", "unknown"),
-        ("no", 60.2, "2026-12-01", "satisfied"),
-        ("spring;summer;autumn", 60.2, None, "unknown"),
-    ],
-)
+@by_examples
 def test_a_place_is_open_in_its_season_only_which_is_told_with_its_hours(
     tag: str, lat: float, day: str | None, verdict: str
 ) -> None:

@@ -291,18 +291,7 @@ def test_a_kind_of_place_is_the_same_to_a_day_in_both_scripts(row: dict[str, Any
     assert facts[0] == facts[1]
 
 
-@pytest.mark.parametrize(
-    ("kind", "is_a_meal", "is_a_break"),
-    [
-        ("restaurant (pizza)", True, False),
-        ("fast food (burger, vegan options)", True, False),
-        ("cafe (breakfast)", False, True),
-        ("ice cream", False, True),
-        ("茶餐厅", True, False),
-        ("小吃街", False, False),
-        ("menu", False, False),
-    ],
-)
+@by_examples
 def test_who_eats_and_who_rests_is_told_by_what_a_record_is(
     kind: str, is_a_meal: bool, is_a_break: bool
 ):

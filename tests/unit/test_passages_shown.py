@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import cast
 
-import pytest
 from langchain_core.messages import BaseMessage
 
 from agent.assistants.common.judge import Judge, evidence_of
@@ -20,6 +19,7 @@ from agent.evidence.notation import MARKED
 from agent.evidence.revision import faults_block
 from agent.evidence.types import Source
 from agent.models.client import ModelClient
+from tests.support.rows import by_examples
 from tests.support.team_steps import turn
 
 
@@ -91,16 +91,7 @@ def test_the_reader_s_words_that_are_the_question_stand_once() -> None:
     assert "We are four." in block
 
 
-@pytest.mark.parametrize(
-    ("statement", "has_sums", "has_times"),
-    [
-        ("The hall costs 60 € [^w0-0].", False, False),
-        ("Four halls cost 240 € [^w0-0].", True, False),
-        ("Be there at 9:30 [^w0-0].", True, True),
-        ("The hall opens at 9:00 [^w0-0].", False, True),
-        ("The hall is a good choice.", False, False),
-    ],
-)
+@by_examples
 async def test_a_judge_is_told_of_sums_and_times_where_a_statement_has_any(
     statement: str, has_sums: bool, has_times: bool
 ) -> None:

@@ -7,6 +7,7 @@ import pytest
 from agent.assistants.common.shown_records import on_cards, places_as_shown
 from agent.evidence.types import Place, PlaceVerdict
 from agent.texts import Language, say
+from tests.support.rows import by_examples
 from tests.unit import export_samples
 from tests.unit.test_claims_judged import SUPPORTED, URL, Reader, checked
 
@@ -91,19 +92,7 @@ async def test_the_card_of_a_place_that_is_named_as_closed_does_not_say_that_it_
     assert "opening" in on_cards([book], "zh", is_report=False)[0]
 
 
-@pytest.mark.parametrize(
-    ("constraint", "field", "text", "said", "kept"),
-    [
-        ("open_at", "open_time", "20:00 是否营业未知", "营业到22:00", False),
-        ("open_at", "open_time", "20:00 是否营业未知", "有好吃的", True),
-        ("max_cost", "cost", "人均价格未知", "人均约80元", False),
-        ("wheelchair", "category", "是否无障碍未知", "门口有坡道，轮椅可以进", True),
-        ("children", "category", "是否适合孩子未知", "提供儿童餐具", True),
-        ("other", "", "是否满足未知：环境安静", "环境安静，人不多", True),
-        ("other", "", "是否满足未知：环境安静", "有儿童椅", True),
-        ("max_walk_m", "distance_m", "步行远近未知", "营业到22:00", True),
-    ],
-)
+@by_examples
 async def test_what_only_a_record_does_not_know_is_not_unknown_where_a_page_has_its_figure(
     constraint: str, field: str, text: str, said: str, kept: bool
 ) -> None:

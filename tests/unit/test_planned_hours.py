@@ -1,9 +1,8 @@
 """A plan's stops are held against the hours of their records on the days that it names."""
 
-import pytest
-
 from agent.evidence.planned_hours import hours_faults
 from agent.evidence.types import Place
+from tests.support.rows import by_examples
 from tests.unit import export_samples
 
 TODAY = "2026-11-30"
@@ -18,18 +17,7 @@ def faults(*rows: str, head: str = "## Plan") -> list[str]:
     return hours_faults(f"{head}\n\n{table}\n", [MUSEUM], TODAY)
 
 
-@pytest.mark.parametrize(
-    ("row", "fault"),
-    [
-        ("| Fri 4 Dec 11:00 | Ateneum | 10:00–20:00 |", ""),
-        ("| Sat 5 Dec 11:00 | Ateneum | 10:00–17:00 |", ""),
-        ("| Mon 7 Dec 11:00 | Ateneum | 10:00–20:00 |", "closed that day"),
-        ("| Sat 5 Dec 18:00 | Ateneum | – |", "18:00: its record says 10:00–17:00 that day"),
-        ("| Sat 5 Dec 11:00 | Ateneum | 10:00–20:00 |", "hours of another day"),
-        ("| 11:00 | Ateneum | 10:00–20:00 |", ""),
-        ("| Sat 5 Dec 18:00 | Kamppi | – |", ""),
-    ],
-)
+@by_examples
 def test_a_stop_that_is_closed_then_or_has_another_day_s_hours_is_told(
     row: str, fault: str
 ) -> None:
@@ -45,16 +33,7 @@ def test_a_day_stands_in_a_row_above_or_in_the_heading() -> None:
     assert faults(later, head="## Day 1: Friday 4 December") == []
 
 
-@pytest.mark.parametrize(
-    "table",
-    [
-        "| | Fri 4 Dec | Sat 5 Dec |\n|---|---|---|\n"
-        "| 9:00 | Kamppi | Kamppi |\n| 18:30 | Ateneum | Ateneum |\n",
-        "| Day | 9:00 | 18:30 |\n|---|---|---|\n"
-        "| Fri 4 Dec | Kamppi | Ateneum |\n| Sat 5 Dec | Kamppi | Ateneum |\n",
-    ],
-    ids=["days as columns", "times as columns"],
-)
+@by_examples
 def test_a_stop_of_a_plan_that_lies_sideways_has_its_day_and_time(table: str) -> None:
     [fault] = hours_faults(table, [MUSEUM], TODAY)
     assert fault.startswith("Ateneum, 2026-12-05 Sat")

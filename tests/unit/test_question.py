@@ -16,6 +16,7 @@ from agent.evidence.maps import valid_map_task
 from agent.evidence.ordering import judged
 from agent.state import Previous, Turn
 from agent.texts import say
+from tests.support.rows import by_examples
 from tests.unit.test_constraints import record
 
 PLACES = [record("博物馆", id="amap:A"), record("公园", id="amap:B")]
@@ -202,20 +203,7 @@ def test_a_change_of_the_planned_day_searches_only_what_was_written_for_it() -> 
     assert [query["query"] for query in cheaper.queries] == [QUERY["query"]]
 
 
-@pytest.mark.parametrize(
-    ("change", "keyword", "wish"),
-    [
-        ({"stop": "公园", "change": "replace"}, "公园", {"incoming": [{}], "without": ["amap:B"]}),
-        (
-            {"stop": "lunch", "change": "replace"}, "中餐厅",
-            {"incoming": [{"meal": "lunch"}], "without": ["amap:A"]},
-        ),
-        (
-            {"stop": "dinner", "change": "add", "time": "18:30"}, "餐厅",
-            {"incoming": [{"time": "18:30", "meal": "dinner"}]},
-        ),
-    ],
-)  # fmt: skip
+@by_examples
 def test_what_replaces_a_stop_or_a_meal_is_looked_up(change: Any, keyword: str, wish: Any) -> None:
     told = day_of(*THREE[:3])
     kinds = {"amap:A": "中餐厅(综合)", "amap:B": "公园"}
@@ -278,16 +266,7 @@ def test_another_hour_or_day_keeps_the_stops_unless_more_are_asked_for() -> None
     assert "amap:D" in read("要四个", told_of, outing={"stops": 4}).replans
 
 
-@pytest.mark.parametrize(
-    ("fields", "ids"),
-    [
-        ({"outing": {"begins": "11:00"}}, "ABC"),
-        ({"outing": {}, "day": "2026-11-29"}, "ABC"),
-        ({"day": "2026-11-29"}, "ABC"),
-        ({"outing": {}}, "EF"),
-        ({"outing": {"order": ["书店", "面馆"], "begins": "11:00"}}, "EF"),
-    ],
-)
+@by_examples
 def test_other_hours_are_of_the_planned_day_and_a_day_of_these_of_the_last_list(
     fields: Any, ids: str
 ) -> None:

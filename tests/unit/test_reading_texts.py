@@ -14,6 +14,7 @@ from agent.reading.extract import body_kind
 from agent.reading.extractors import html_text, whole_html
 from agent.reading.fetch import Body, Robots
 from tests.support import office_files as files
+from tests.support.rows import by_examples
 
 
 def unpacked(encoding: str, sent: bytes, *, limit: int = 1000, step: int = 7) -> bytes:
@@ -133,17 +134,7 @@ def test_the_text_of_a_page_comes_without_menus_and_its_title_with_it() -> None:
     assert "alert" not in found.text
 
 
-@pytest.mark.parametrize(
-    ("head", "day"),
-    [
-        ("<meta property='article:published_time' content='2025-11-13T08:00:00Z'>", "2025-11-13"),
-        ("<meta itemprop='datePublished' content='2025-11-13'>", "2025-11-13"),
-        ("<meta name='Date' content='2025-11-13 08:00'>", "2025-11-13"),
-        ("<meta name='date' content='last week'>", ""),
-        ("<meta property='article:modified_time' content='2025-11-13'>", ""),
-        ("", ""),
-    ],
-)
+@by_examples
 def test_a_page_says_on_which_day_it_was_published(head: str, day: str) -> None:
     assert html_text(f"<html><head>{head}</head><body>A word.</body></html>").published == day
 

@@ -444,16 +444,7 @@ def test_english_answers_have_english_kinds_and_the_name_as_listed_with_an_engli
     assert "name_en" not in place(alias="新华书店")
 
 
-@pytest.mark.parametrize(
-    ("language", "kind", "hours", "sky"),
-    [
-        ("de", "Café (barrierefrei, Pizza)", "täglich 09:00–20:00", "Nebel, Wind NO, Stärke 4"),
-        ("fr", "café (accès en fauteuil, pizza)", "tous les jours 09:00–20:00",
-         "brouillard, vent NE, force 4"),
-        ("ja", "カフェ (車椅子可, ピザ)", "毎日 09:00–20:00", "霧、北東の風、風力4"),
-        ("en", "cafe (wheelchair access, pizza)", "daily 09:00–20:00", "fog, wind NE, force 4"),
-    ],
-)  # fmt: skip
+@by_examples
 def test_kinds_hours_and_weather_are_in_the_reader_s_language(
     language: Language, kind: str, hours: str, sky: str
 ) -> None:

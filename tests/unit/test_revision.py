@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-import pytest
-
 from agent.evidence.citations import Citer
 from agent.evidence.claims.judging import Ruling
 from agent.evidence.claims.passages import Evidence, Record
@@ -282,18 +280,7 @@ def test_the_numbers_of_a_list_close_up_where_an_item_is_taken_out() -> None:
     assert edited("1. One.\n2. Two.\n3. Three.\n", ("2", "")) == "1. One.\n2. Three.\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "insert", "made"),
-    [
-        ("One.\n\nTwo.\n\nThree.\n", "New.", "One.\n\nNew.\n\nThree.\n"),
-        ("One.\n\nTwo.\n\nThree.\n", "\n\nNew.", "One.\n\nNew.\n\nThree.\n"),
-        ("One. Two. Three.\n", "New.", "One. New. Three.\n"),
-        ("- One.\n- Two.\n- Three.\n", "- New.", "- One.\n- New.\n- Three.\n"),
-        ("1. One.\n2. Two.\n3. Three.\n", "2. New.", "1. One.\n2. New.\n3. Three.\n"),
-        ("| a | b |\n|---|---|\n| x | 1 |\n| y | 2 |\n", "| z | 3 |",
-         "| a | b |\n|---|---|\n| x | 1 |\n| z | 3 |\n"),
-    ],
-)  # fmt: skip
+@by_examples
 def test_what_comes_in_behind_what_is_taken_out_stands_for_it(
     text: str, insert: str, made: str
 ) -> None:

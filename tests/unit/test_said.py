@@ -21,6 +21,7 @@ from agent.evidence.said import (
 )
 from agent.evidence.types import Anchor, Distance, MapTask, Place, Route, Source
 from agent.texts import Language
+from tests.support.rows import by_examples
 from tests.unit.test_evidence_mentions import place
 
 BUND = {"外滩": "the Bund"}
@@ -112,23 +113,7 @@ def test_the_two_that_something_is_looked_for_between_are_called_as_who_asks_cal
     assert found["Helsinki Central Railway Station"] == "ヘルシンキ中央駅"
 
 
-@pytest.mark.parametrize(
-    ("text", "reader", "english", "expected"),
-    [
-        ("- **Rahamuseo (Музей Банка)**: рядом", "ru", "Bank Museum", "Музей Банка"),
-        ("- **Rahamuseo (музей)**: рядом", "ru", "Bank Museum", "Bank Museum"),
-        ("- **Rahamuseo (Kaivokatu 8)**: рядом", "ru", "Bank Museum", "Bank Museum"),
-        ("- **Rahamuseo (Музей Банка)**: рядом", "ru", "Музей денег", "Музей денег"),
-        ("- **Rahamuseo (Museum der Bank)**: nah", "de", "Bank Museum", "Bank Museum"),
-        ("- **Rahamuseo**: рядом", "ru", None, None),
-        ("- **Музей Банка (Rahamuseo)**: рядом", "ru", "Bank Museum", "Музей Банка"),
-        ("- **Обед: Музей Банка** (Rahamuseo): рядом", "ru", None, "Музей Банка"),
-        ("- **Bank Museum** (Rahamuseo): near", "en", None, "Bank Museum"),
-        ("- **Museum of Coins** (Rahamuseo): near", "en", "Bank Museum", "Bank Museum"),
-        ("- **Рядом**: музей (Rahamuseo)", "ru", None, None),
-        ("- **рядом** (Rahamuseo)", "ru", None, None),
-    ],
-)
+@by_examples
 def test_a_place_is_called_as_the_text_calls_it_in_its_reader_s_script(
     text: str, reader: Language, english: str | None, expected: str | None
 ) -> None:

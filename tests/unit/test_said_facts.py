@@ -15,7 +15,7 @@ from agent.export.markdown import told_in_bullets
 from agent.export.place_cards import card_of
 from agent.texts import Language
 from tests.support.page_node import page_environment
-from tests.support.rows import rows
+from tests.support.rows import by_examples, rows
 from tests.unit import export_samples
 
 NODE = shutil.which("node")
@@ -125,17 +125,7 @@ def test_the_page_finds_names_at_the_front_of_bullets_alike() -> None:
     assert json.loads(done.stdout) == [[*span] if span else None for span in spans]
 
 
-@pytest.mark.parametrize(
-    ("text", "cards"),
-    [
-        ("1. 先买票\n2. 儿童乐园\n3. 书店", ["儿童乐园", "书店"]),
-        ("1. 先买票\n2. 书店\n3. 儿童乐园", []),
-        ("1. 书店\n2. 儿童乐园", ["书店", "儿童乐园"]),
-        ("- 先买票\n- 书店\n- 儿童乐园", ["书店", "儿童乐园"]),
-        ("- 儿童乐园：2 × 8 = 16元\n- 书店：8元", ["书店"]),
-    ],
-    ids=["as the pins", "a second count", "all places", "no numbers", "a sum"],
-)
+@by_examples
 def test_steps_with_other_numbers_than_pins_and_sums_are_no_cards(
     text: str, cards: list[str]
 ) -> None:

@@ -223,17 +223,7 @@ def test_of_a_program_whose_result_has_labels_the_result_is_shown_and_no_code() 
         assert "```python" in section, "nothing else tells what its values are"
 
 
-@pytest.mark.parametrize(
-    ("answer", "text", "shown"),
-    [
-        ("539.136", "… × 720 = 539.136 US dollars (calculation 1).", "539.136 US dollars"),
-        ("0.102", "香港的单价为0.102美元。", "0.102美元"),
-        ("1,200", "It costs 1,200 euros.", "1,200 euros"),
-        ("3", "It is 3 km by road; 3 people went.", "3"),
-        ("1987", "It was opened in 1987.", "1987"),
-        ("3 km", "3 km", "3 km"),
-    ],
-)
+@by_examples
 def test_a_bare_number_is_shown_with_the_unit_that_its_explanation_tells(
     answer: str, text: str, shown: str
 ) -> None:

@@ -12,7 +12,7 @@ from agent.evidence.unsearched import (
     needs_word,
     tells_no_fact,
 )
-from tests.support.rows import rows
+from tests.support.rows import by_examples, rows
 
 ROWS = rows("unsearched")
 
@@ -44,17 +44,7 @@ def test_a_sum_has_two_numbers_and_dates_are_none() -> None:
     assert not may_be_sum("What happened on 4 May 1919 and on 1 October 1949?")
 
 
-@pytest.mark.parametrize(
-    ("question", "reply", "kept"),
-    [
-        ("太好了,谢谢你!就按你说的走", "不客气!玩得开心。17:00 前到就行。", "不客气!玩得开心。"),
-        ("Danke!", "Gern geschehen! Um 9:00 öffnet es. Viel Spaß!", "Gern geschehen!"),
-        ("Thanks!", "You're welcome.", "You're welcome."),
-        ("第二个呢", "第二家更安静。开到 22:00。", ""),
-        ("Thanks!", "It opens at 9:00. You're welcome.", ""),
-        ("How high is it?", "It is a mountain. It is 8,849 m high.", ""),
-    ],
-)
+@by_examples
 def test_of_a_reply_to_thanks_what_tells_no_figure_is_kept(
     question: str, reply: str, kept: str
 ) -> None:
