@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -276,7 +276,7 @@ class Evidence:
         picked = picked or [place for at in cited for place in self._places.get(at, ())][:1]
         return [self.passages[place] for place in picked]
 
-    def _worth(self, statement: Statement, cited: Container[int]) -> "_Worth":
+    def _worth(self, statement: Statement, cited: Iterable[int]) -> "_Worth":
         """Return what passages are worth by the words that they share with a statement."""
         own = words(statement.said)
         weights = {
@@ -284,12 +284,7 @@ class Evidence:
             * self._rarity(len(self._holders.get(word, ())))
             for word in own | words(statement.context)
         }
-
-        def factor(place: int) -> float:
-            is_cited = self.numbers[self.passages[place].source] in cited
-            return self._shares[place] * (_OF_CITED if is_cited else 1)
-
-        worth = _Worth(factor)
+        worth = _Worth(self._shares, {place for at in cited for place in self._places.get(at, ())})
         for word in nlargest(_MOST_TERMS, weights, key=lambda word: (weights[word], word)):
             # What nearly all passages say tells none of many apart.
             found = self._holders.get(word, ())
@@ -301,35 +296,44 @@ class Evidence:
 class _Worth:
     """Tell what passages bring to who judges a statement: less of what is shown already."""
 
-    def __init__(self, factor: Callable[[int], float]) -> None:
-        self._factor, self._left = factor, list[float]()
-        self._terms = defaultdict[int, list[int]](list)
-        """What each passage has of the statement."""
-        self._factors = dict[int, float]()
+    def __init__(self, shares: Sequence[float], cited: Container[int]) -> None:
+        self._shares, self._cited = shares, cited
+        self._terms = list[tuple[float, Sequence[int]]]()
+        self._brings = defaultdict[int, float](float)
+        self._has = defaultdict[int, list[int]](list)
+        """Of the best passages, the terms that each has."""
 
-    def bring(self, weight: float, places: Iterable[int]) -> None:
+    def bring(self, weight: float, places: Sequence[int]) -> None:
         """Add a word or a figure, and the passages that have it."""
+        self._terms.append((weight, places))
         for place in places:
-            self._terms[place].append(len(self._left))
-        self._left.append(weight)
+            self._brings[place] += weight
 
     def of(self, place: int) -> tuple[float, int]:
-        """Return what a passage is worth now, and its place where others are worth as much."""
-        if place not in self._factors:
-            self._factors[place] = self._factor(place)
-        left = self._left
-        return sum([left[at] for at in self._terms[place]]) * self._factors[place], -place
+        """Return what a passage is worth, and its place where others are worth as much."""
+        return self._brings[place] * self._of_one(place), -place
 
     def take(self, place: int) -> None:
         """Count what a passage has as shown."""
-        for at in self._terms[place]:
-            self._left[at] *= _SHOWN
+        for at in self._has[place]:
+            weight, places = self._terms[at]
+            self._terms[at] = weight * _SHOWN, places
+
+    def _left(self, place: int) -> float:
+        return sum(self._terms[at][0] for at in self._has[place]) * self._of_one(place)
+
+    def _of_one(self, place: int) -> float:
+        return self._shares[place] * (_OF_CITED if place in self._cited else 1)
 
     def best_first(self, first: Sequence[int], picked: Sequence[int]) -> Iterator[int]:
         """Yield the passages that may decide it, those given first; whoever shows one takes it."""
-        worth = {place: self.of(place) for place in [*self._terms]}
+        worth = {place: self.of(place) for place in self._brings}
         least = _LEAST * max((value for value, _ in worth.values()), default=0)
         others = nlargest(_MOST_RANKED, worth.keys() - {*picked, *first}, key=worth.__getitem__)
+        near = {*others, *first, *picked}
+        for at, (_, places) in enumerate(self._terms):
+            for place in near.intersection(places):
+                self._has[place].append(at)
         queue = [(-worth[place][0], place) for place in others]
         for place in picked:
             self.take(place)
@@ -337,7 +341,7 @@ class _Worth:
         while queue:
             # Worths only fall: what is still worth as much as the next was, is the best.
             _, place = heappop(queue)
-            value = self.of(place)[0]
+            value = self._left(place)
             if queue and (-value, place) > queue[0]:
                 heappush(queue, (-value, place))
             elif value < least:
