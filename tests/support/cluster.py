@@ -25,8 +25,8 @@ from tests.support.programs import REPOSITORY, clean_environment
 
 _EXTRAS = "aegra,postgres,redis"
 _START_SECONDS = 180.0
-# Beside a whole suite an instance may be seconds late with its heartbeat; with a lease as short, one
-# that lives would lose its run, and the run be paid again.
+# Beside a whole suite an instance may be seconds late with its heartbeat; with a lease as short,
+# one that lives would lose its run, and the run be paid again.
 _FAST_LEASES = {
     "LEASE_DURATION_SECONDS": "10",
     "HEARTBEAT_INTERVAL_SECONDS": "2",
