@@ -17,7 +17,7 @@ from agent.core.strings import letters_of, one_line
 from agent.evidence.claims.corrected import left_out
 from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
-from agent.evidence.claims.statements import ITEM, NAMING, Statement, row_name
+from agent.evidence.claims.statements import ITEM, NAMING, Statement
 from agent.evidence.notation import Notation
 from agent.evidence.tables import Change, cells_of, changed, signs_in, tables_in
 from agent.evidence.totals import TOTAL
@@ -32,6 +32,11 @@ _OF_ONE, _OWN = 320, 4
 _SIGNS = " \t\n⟨⟩<>[]().:"
 BEGINNING = "0"
 """The place before the first statement."""
+
+
+def _row_of(name: str) -> str:
+    """Return the name of a cell's row: `7` of `7b`."""
+    return name.rstrip(ascii_lowercase)
 
 
 def _text(value: Any) -> str:
@@ -149,7 +154,7 @@ class Review(BaseModel):
 
 
 def _names_of(statements: Iterable[Statement]) -> set[str]:
-    return {name for one in statements for name in (one.name, row_name(one))}
+    return {name for one in statements for name in (one.name, _row_of(one.name))}
 
 
 def _at(names: Sequence[str]) -> str:
@@ -186,12 +191,12 @@ class Revision(BaseModel):
         done = {one.line for one in self.passed if one.why}
         done.update(chain.from_iterable(settles for _, settles in changes))
         places = {place for place, settles in changes if not settles}
-        rows = {place.rstrip(ascii_lowercase) for place in places}
+        rows = {_row_of(place) for place in places}
         return [
             line
             for line in lines
             if line.name not in done
-            and not any(at in rows or places & {at, at.rstrip(ascii_lowercase)} for at in line.at)
+            and not any(at in rows or places & {at, _row_of(at)} for at in line.at)
         ]
 
     def joined(self, later: "Revision") -> "Revision":
@@ -352,7 +357,7 @@ def applied(
     """
     by_name = {statement.name: statement for statement in reversed(statements)}
     of_cells = (one for one in reversed(statements) if one.kind == "cell")
-    rows = {row_name(cell): cell for cell in of_cells}
+    rows = {_row_of(cell.name): cell for cell in of_cells}
     edits, ordered, out = list[_Cited](), sorted(statements, key=lambda one: one.start), set[str]()
     for edit in revision.edits:
         if one := by_name.get(edit.id) or rows.get(edit.id):

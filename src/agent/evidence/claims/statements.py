@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
-from string import ascii_lowercase
 
 from agent.core.strings import code_fence, is_table_rule, latin_length, letters_of
 from agent.evidence.citations import NOT_FOUND
@@ -89,6 +88,7 @@ ITEM_MARK = r"(?:(?:[-*+•]|\d{1,3}[.)、])\s+|\d{1,3}、(?!\d))"
 ITEM = re.compile(ITEM_MARK)
 """What an item of a list begins with: 3、 needs no blank behind it."""
 _LEAD = re.compile(rf"\s{{0,40}}(?:>\s?)?{ITEM_MARK}?")
+_HEADING = re.compile(r"\s{0,40}#{1,40} +(?=\S).{1,300}\Z", re.DOTALL)
 _BOLD_LINE = re.compile(r"\s*\*\*([^*]{1,80}?)(?<![.。!！?？])\*\*[:：]?\s*")
 _BOLD_NAME = re.compile(r"\*\*([^*\n]{2,60}?)[:：]?\*\*")
 _BEFORE_COLON = re.compile(r"([^，,：:。.；;!?！？|*]{2,40}?)\s*(?:[：—–]|:(?!\d)|\s-\s)")
@@ -99,7 +99,7 @@ _STOPS = ".。!！?？"
 _A_NAME = 16
 """Characters of a row's label that is no more than one."""
 _CONTEXT, _MOST_CELLS, _MOST_INHERITED = 160, 40, 4
-_LONGEST_WORD, _LONGEST_HEADING, _A_FEW_WORDS = 30, 300, 18
+_LONGEST_WORD, _A_FEW_WORDS = 30, 18
 
 
 def end_of(text: str) -> str:
@@ -107,11 +107,6 @@ def end_of(text: str) -> str:
     end = text[-_CONTEXT:]
     part, _, rest = end.partition(" ")
     return rest if len(text) > _CONTEXT and len(part) <= _LONGEST_WORD and rest else end
-
-
-def row_name(statement: Statement) -> str:
-    """Return the name of a cell's row: `7` of `7b`."""
-    return statement.name.rstrip(ascii_lowercase)
 
 
 def item_name(item: Statement) -> str:
@@ -159,13 +154,13 @@ class Splitter:
         if bare.startswith("|") and bare.count("|") > 1:
             return self._row(line, at)
         self._table = None
-        if _is_heading(line) or _BOLD_LINE.fullmatch(line):
+        if _HEADING.match(line) or _BOLD_LINE.fullmatch(line):
             return self._head_line(line, at)
         return self._sentences(line, at)
 
     def _head_line(self, line: str, at: int) -> list[Statement]:
         self._heading, self._before, self._above = line.strip().strip("#*:： "), "", []
-        self._section = self._heading if _is_heading(line) else self._section
+        self._section = self._heading if _HEADING.match(line) else self._section
         self._block += 1
         words = line.strip().lstrip("# ")
         if not words:
@@ -283,13 +278,3 @@ def _is_more_than_a_name(heading: str) -> bool:
     """Return whether a heading may state something: it has a figure, or some words."""
     is_long = latin_length(letters_of(heading)) >= _A_FEW_WORDS
     return is_long or any(states(each, heading) for each in figures(heading))
-
-
-def _is_heading(line: str) -> bool:
-    signs = line.lstrip().partition(" ")[0]
-    return (
-        bool(signs)
-        and len(line) <= _LONGEST_HEADING
-        and not signs.strip("#")
-        and len(signs) < len(line.strip())
-    )
