@@ -1,31 +1,23 @@
-"""Tell which figures of a text state something, and do not only count or name."""
+"""Tell which figures of a text state something, and do not only count."""
 
-import re
 from collections.abc import Iterable
 
 from agent.evidence.figures import Figure
 from agent.evidence.language import fold
 from agent.evidence.units import SCALES
 
-_NAME_BEFORE = re.compile(r"[A-Z][\w.+-]*\s\Z")
-_A_FEW, _DOZEN, _BEFORE_NAME, _A_WORD = 3, 12, 24, 2
+_A_FEW, _A_WORD = 3, 2
 
 
-def states(figure: Figure, text: str) -> bool:
-    """Return whether a figure states something: no small count, no part of a name or a word."""
+def states(figure: Figure) -> bool:
+    """Return whether a figure states something: no small count, no part of a word."""
     if _may_be_a_word(figure):
         return False
     if figure.date or figure.clock is not None:
         return True
     if figure.kind:
         return figure.telling
-    before = text[max(0, figure.start - _BEFORE_NAME) : figure.start]
-    is_name = _NAME_BEFORE.search(before) and "," not in figure.text
-    # 1.200 is a thousand in German.
-    if is_name or ("." in figure.text and figure.second is not None):
-        return False
-    most = _A_FEW if any(map(str.isdigit, figure.text)) else _DOZEN
-    return abs(figure.value) > most or figure.has_decimals
+    return abs(figure.value) > _A_FEW or figure.has_decimals
 
 
 def without_figures(text: str, read: Iterable[Figure]) -> str:

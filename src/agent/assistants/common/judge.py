@@ -112,7 +112,7 @@ def _read_with(
 
     A figure that stands in what its statement cites is no sum.
     """
-    told = [(f, one) for one in shown for f in figures(one.plain) if states(f, one.plain)]
+    told = [(f, one) for one in shown for f in figures(one.plain) if states(f)]
     kinds = {statement.kind for statement in shown}
     places = [record.place for record in evidence.records.values() if record.place]
     verdicts = [verdict for place in places for verdict in place.get("verdicts", [])]

@@ -118,7 +118,7 @@ class UsedSums:
         for one in self.said:
             for figure in figures(one.plain):
                 is_of_it = abs(own.value) >= _TELLING and own.kind in (None, "", figure.kind)
-                is_told = states(figure, one.plain) if mark in one.cited else figure.telling
+                is_told = states(figure) if mark in one.cited else figure.telling
                 is_certain = is_told and (mark in one.cited or is_of_it)
                 if is_certain and same(_unsigned(figure), _unsigned(own)):
                     return figure

@@ -167,7 +167,7 @@ class _Proof:
         spans = tuple(
             span
             for span in spans
-            if not _tells([*totals, *self.added], span, plain)
+            if not _tells([*totals, *self.added], span)
             and (passage or not self._is_borne(span, statement))
         )
         if letter == "x" and spans and passage:
@@ -222,7 +222,7 @@ class _Proof:
         unproved = tuple(
             figure.text
             for figure in distinct(figures(statement.plain))[:MOST_FIGURES]
-            if states(figure, statement.plain)
+            if states(figure)
             and not (figure in own or bounds(figure, known))
             and not any(stands(one, known, evidence) for one in _as_headed(figure, statement))
         )
@@ -291,12 +291,12 @@ def _with_sources(
     return found
 
 
-def _tells(added: Sequence[Figure], span: str, text: str) -> bool:
+def _tells(added: Sequence[Figure], span: str) -> bool:
     """Return whether the figures of some words are what right sums give: that is no accusation.
 
     Small numbers that only count may stand beside them.
     """
-    told = [figure for figure in figures(span) if states(figure, text)]
+    told = [figure for figure in figures(span) if states(figure)]
     return bool(told) and all(any(says(one, figure) for one in added) for figure in told)
 
 
@@ -372,7 +372,7 @@ def is_sound_fix(
         return False
     known = chain.from_iterable(passage.figures for passage in passages)
     have = [*figures(statement.said), *known, *right_results(words)]
-    stated = (figure for figure in figures(words) if states(figure, words))
+    stated = (figure for figure in figures(words) if states(figure))
     if any(not any(says(other, one) for other in have) for one in stated):
         return False
     return not any(

@@ -277,4 +277,4 @@ def headings(text: str, notation: Notation) -> list[Statement]:
 def _is_more_than_a_name(heading: str) -> bool:
     """Return whether a heading may state something: it has a figure, or some words."""
     is_long = latin_length(letters_of(heading)) >= _A_FEW_WORDS
-    return is_long or any(states(each, heading) for each in figures(heading))
+    return is_long or any(states(each) for each in figures(heading))

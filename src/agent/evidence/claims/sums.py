@@ -93,7 +93,7 @@ def computed(
         for one in sums
         if one.value not in numbers & values_of(own)
         and not any(
-            tells(f, one.value) and (f.value == one.value or states(f, text))
+            tells(f, one.value) and (f.value == one.value or states(f))
             for f in own
             if not _is_term(f, [one])
         )
@@ -104,7 +104,7 @@ def computed(
         figure
         for figure in own
         if not _is_term(figure, sums)
-        and states(figure, text)
+        and states(figure)
         and not any(tells(figure, value) for value in explained)
         and (figure.text in wrong or not stands(figure, given, evidence))
     ]
