@@ -162,7 +162,7 @@ def _end_of(span: str, text: str, statement: Statement, notation: Notation) -> i
         if at >= 0:
             return at + len(stands)
     bare = _before_citations(text, notation.pattern)
-    return len(bare.rstrip().rstrip(f"{_CLOSING}）)").rstrip(_STOPS))
+    return len(bare.rstrip().rstrip(_CLOSING).rstrip(_STOPS))
 
 
 def cited_anew(

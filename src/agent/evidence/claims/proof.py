@@ -153,7 +153,7 @@ class _Proof:
             # A row's head has no ruling of its own: a cell is wrong of it.
             spans = (plain,)
         # What stands nowhere names no passage: its wording rests on what it, or the text, cites.
-        of = (*evidence.sources_of(reversed(passages)), *statement.exact)
+        of = (*evidence.sources_of(passages), *statement.exact)
         fix = with_markers(ruling.fix, evidence, of)
         rests_on = {*statement.cited, *ids_in(fix), KNOWN}
         told = dict.fromkeys([*passages, *(p for p in evidence.passages if p.source in rests_on)])
