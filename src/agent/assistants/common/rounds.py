@@ -484,7 +484,9 @@ class _Revising:
             *(line.text for line in self.review),
         ]
         share = max(0, room) // len(wanted)
-        best = (self.evidence.best(Statement(0, 0, words, words), share) for words in wanted)
+        told = (Statement(0, 0, words, words) for words in wanted)
+        # What a text lacks shares little with what is asked.
+        best = (self.evidence.best(one, share, least=0) for one in told)
         return [*dict.fromkeys(chain.from_iterable(best))]
 
     @lazy_property

@@ -245,11 +245,11 @@ class Evidence:
         best = max(of_it, key=lambda passage: len(own & passage.words), default=None)
         return (best,) if best and 2 * len(own & best.words) > len(own) else ()
 
-    def best(self, statement: Statement, budget: int) -> list[Passage]:
+    def best(self, statement: Statement, budget: int, *, least: float = _LEAST) -> list[Passage]:
         """Return the passages to show for a statement, within a budget of tokens.
 
         A short source that it cites is shown whole. Then come those that share rare words and equal
-        figures with it. At least the first of what it cites comes along.
+        figures with it, `least` of the best one. At least the first of what it cites comes along.
         """
         names = sorted(statement.sources, key=lambda name: name not in statement.exact)
         cited = dict.fromkeys(self.numbers.get(name, -1) for name in names)
@@ -267,7 +267,7 @@ class Evidence:
             of_cited = [p for p in holders if self.numbers[self.passages[p].source] in cited]
             of_figures += [of_cited] if of_cited and {*picked}.isdisjoint(holders) else []
         first = sorted({max(each, key=worth.of) for each in of_figures}, key=worth.of, reverse=True)
-        for place in worth.best_first(first, picked):
+        for place in worth.best_first(first, picked, least):
             size = self.passages[place].tokens
             if size <= budget or not picked:
                 budget -= size
@@ -325,10 +325,12 @@ class _Worth:
     def _of_one(self, place: int) -> float:
         return self._shares[place] * (_OF_CITED if place in self._cited else 1)
 
-    def best_first(self, first: Sequence[int], picked: Sequence[int]) -> Iterator[int]:
+    def best_first(
+        self, first: Sequence[int], picked: Sequence[int], least: float
+    ) -> Iterator[int]:
         """Yield the passages that may decide it, those given first; whoever shows one takes it."""
         worth = {place: self.of(place) for place in self._brings}
-        least = _LEAST * max((value for value, _ in worth.values()), default=0)
+        least *= max((value for value, _ in worth.values()), default=0)
         others = nlargest(_MOST_RANKED, worth.keys() - {*picked, *first}, key=worth.__getitem__)
         near = {*others, *first, *picked}
         for at, (_, places) in enumerate(self._terms):
