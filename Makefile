@@ -13,7 +13,7 @@ cluster:         ## three instances on this machine (Postgres, Redis, nginx from
 	uv run python -m tools.cluster --instances $(if $(N),$(N),3) $(if $(PORT),--port $(PORT))
 campaign:        ## 200 + 40 kills of instances at random under questions, Redis and Postgres failing; half an hour
 	uv run python -m benchmarks.campaign
-test-fast:       ## unit, contract and architecture without what is slow or needs Node: no server, no browser; 45 seconds
+test-fast:       ## unit, contract and architecture without what is slow or needs Node: no server, no browser; a minute on two
 	uv run pytest tests/unit tests/contract tests/architecture -m "not slow and not node"
 fuzz:            ## a million examples for the readers of all that comes from outside, over an hour: make fuzz N=25000 (a property)
 	FUZZ_EXAMPLES=$(N) uv run pytest tests/fuzz --hypothesis-profile=long --dist=worksteal --timeout=0
