@@ -33,6 +33,20 @@ def named(names: list[str], text: str) -> set[str]:
     return {item.removeprefix("amap:") for item in mentioned([place(name) for name in names], text)}
 
 
+def test_a_station_is_not_told_by_the_name_of_the_park_it_is_called_after() -> None:
+    station = place("人民公园(地铁站)")
+    station["category"] = "地铁站"
+    assert mentioned([station], "从宽窄巷子走到人民公园喝茶") == {}
+    assert [*mentioned([station], "在人民公园地铁站下车")] == ["amap:人民公园(地铁站)"]
+
+
+def test_what_is_called_as_its_town_is_not_told_by_the_name_of_the_town() -> None:
+    station = place("Helsinki")
+    station.update({"city": "Helsinki", "name_en": "Helsinki railway station"})
+    assert mentioned([station], "Two days in Helsinki") == {}
+    assert [*mentioned([station], "From Helsinki railway station")] == ["amap:Helsinki"]
+
+
 def test_a_place_is_found_with_and_without_its_branch() -> None:
     assert named(["海底捞(王府井店)"], "推荐海底捞（王府井店）。") == {"海底捞(王府井店)"}
     assert named(["海底捞(王府井店)"], "推荐**海底捞**，人均120。") == {"海底捞(王府井店)"}

@@ -65,11 +65,16 @@ def mentioned(places: Sequence[Place], text: str) -> dict[str, int]:
             [name] if not is_made else [name, _plain_name(f"{base} {inside}")] if inside else []
         )
         for whole in wholes:
-            full[whole].append(place["id"])
+            # A station that is called as its town is not told by every word on the town.
+            if whole != _plain_name(place.get("city") or ""):
+                full[whole].append(place["id"])
         for other in (place.get("name_en"), *place.get("other_names", [])):
             if other and (own := _plain_name(other)):
                 full[own].append(place["id"])
-        if (plain := _plain_name(base)) and plain != name and not is_made:
+        plain = _plain_name(base)
+        if _has_anothers_name(place, inside):
+            full[_plain_name(f"{base}{inside}")].append(place["id"])
+        elif plain and plain != name and not is_made:
             short[plain].append(place["id"])
     positions: dict[str, int] = {}
     for name in _longest_first({*full, *short}):
@@ -81,6 +86,11 @@ def mentioned(places: Sequence[Place], text: str) -> dict[str, int]:
         for id in named:
             positions[id] = min(first, positions.get(id, first))
     return positions
+
+
+def _has_anothers_name(place: Place, inside: str) -> bool:
+    """Return whether brackets say a place's own kind: without them 人民公园(地铁站) is the park."""
+    return bool(inside) and inside in (place.get("category") or "").split(";")
 
 
 def _without_namesakes(places: Sequence[Place], text: str) -> str:
