@@ -324,6 +324,12 @@ def test_a_judge_reads_what_code_inferred_from_a_place_s_kind_or_name() -> None:
     assert told == {"children", "indoor", "wheelchair"}
 
 
+def test_a_judge_reads_the_total_that_code_worked_out_for_all_who_come() -> None:
+    (found,) = judged([place(cost="95")], {"total_cost": 300, "people": 2}, "zh")
+    (text,) = record_texts([found], [], [], "zh").values()
+    assert "¥190" in text
+
+
 def test_one_page_that_two_searches_found_has_one_number_before_a_judge() -> None:
     """What the second search told of it stood under a number that no statement cited."""
     turn = {"question": "q", "today": "2026-11-29", "language": "en"}

@@ -220,13 +220,14 @@ def record_texts(
 ) -> dict[str, str]:
     """Return each record of the map by its source: as a model is shown it, and unrounded.
 
-    Of demands those that a place is not known to meet, and those that code has inferred from its
-    kind or name: what else it meets stands in its fields.
+    Of demands those that a place is not known to meet, those that code has inferred from its kind
+    or name, and a total that it has worked out: what else it meets stands in its fields.
     """
     texts: dict[str, str] = {}
     for place in places:
         news = [v for v in place.get("verdicts", [])
-                if v["verdict"] != "satisfied" or v["field"] in _INFERRED_FROM]  # fmt: skip
+                if v["verdict"] != "satisfied" or v["field"] in _INFERRED_FROM
+                or v["constraint"] == "total_cost"]  # fmt: skip
         line = place_lines([Place(**{**place, "verdicts": news})], language)
         metres = place["distance_m"] or 0
         # 1300 m is its 1.3 km: said once more it would be another length to a judge.
