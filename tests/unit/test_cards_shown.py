@@ -49,6 +49,13 @@ def test_beside_the_places_that_a_text_names_few_others_are_shown() -> None:
     assert names(others, is_report=True) == ["丙0", "丙1", "丙2", "丙3"]
 
 
+def test_what_was_looked_for_beside_a_named_place_is_shown_only_where_it_is_named_too() -> None:
+    """Four cafés around one bookshop stood among the bookshops, and no sentence told of them."""
+    cafés = [entered(f"丙{number}", distance_from="甲") for number in range(3)]
+    cafés[0]["mentioned"] = True
+    assert names([*NAMED, *cafés]) == ["甲", "乙", "丙0"]
+
+
 def test_a_report_shows_a_place_once_that_has_a_record_in_each_language() -> None:
     square = entered("Kauppatori", mentioned=True, other_names=["Market Square"])
     again = entered("Market Square", mentioned=True, category="square")
@@ -100,6 +107,21 @@ def test_a_card_says_how_far_a_place_is_from_where_it_was_asked_and_not_from_a_n
     assert [far["origin"] for far in on_cards([shown], "zh", is_report=False)[0]["further"]] == [
         "停车场"
     ], "a car park is asked for beside something"
+
+
+def test_what_was_found_around_one_place_is_not_called_the_nearest_to_another() -> None:
+    """A bookshop was "186 m from the nearest café" with one 29 m away: nobody had looked there."""
+    shop = {"keywords": ["书店"], "category": "书店"}
+    here = entered("东方书店", source="a0-0", **shop)
+    other = entered("西方书店", source="a0-1", wgs84={"lng": 116.402, "lat": 39.9}, **shop)
+    café = entered("咖啡", source="a1-0", keywords=["咖啡馆"], category="咖啡馆",
+                   distance_from="东方书店", wgs84={"lng": 116.4005, "lat": 39.9})  # fmt: skip
+    here["wgs84"] = {"lng": 116.4, "lat": 39.9}
+    _, told, _ = with_nearest([here, other, café])
+    assert "further" not in told
+    other["wgs84"] = {"lng": 116.4008, "lat": 39.9}
+    _, told, _ = with_nearest([here, other, café])
+    assert [far["origin"] for far in told["further"]] == ["咖啡"], "next door"
 
 
 def test_a_card_in_traditional_chinese_has_every_word_in_traditional_characters() -> None:

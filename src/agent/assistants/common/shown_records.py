@@ -4,7 +4,6 @@ import asyncio
 import itertools
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
-from math import inf
 from operator import itemgetter
 from typing import Any, cast
 
@@ -79,7 +78,6 @@ from agent.texts import (
     say,
 )
 
-_NO_KINDS = set[PlaceKind | None]()
 _BESIDE: frozenset[PlaceKind | None] = frozenset({"parking", "station"})
 """Kinds that are looked for beside others."""
 OF_ITS_ORIGIN = frozenset({"walk_m", "walk_s", "distance_from_en"})
@@ -90,6 +88,8 @@ _ONE_PLACE = 60
 """Metres between two records of one place."""
 _BESIDE_M = 2000
 """As far as one looks for a car park or a café beside something else."""
+_NEXT_DOOR_M = 50
+"""Within which none that a search around another place did not find is nearer."""
 
 
 async def places_as_shown(
@@ -345,13 +345,16 @@ def on_cards(
 ) -> list[Place]:
     """Return the places that a message shows, as it shows them; the turn keeps all.
 
-    Beside those that its text names they are few, of which the record tells what was asked. A
-    report, and a planned day, is read for its plan, and shows none besides.
+    Beside those that its text names they are few, of which the record tells what was asked, and
+    none that was looked for beside one of them: a café by the bookshop. A report, and a planned
+    day, is read for its plan, and shows none besides.
     """
     named = [place for place in places if place.get("mentioned")]
     again = _records_again(named) if is_report else ()
     named = [place for place in named if place["id"] not in again]
-    others = [place for place in places if not (place.get("mentioned") or _lacks(place))]
+    names = {name for place in named for name in (place["name"], place.get("name_en"))}
+    unnamed = (place for place in places if not (place.get("mentioned") or _lacks(place)))
+    others = [place for place in unnamed if place["distance_from"] not in names]
     others = others[: 0 if (is_report or is_day) and named else _MOST_OTHERS]
     asked = [_without_unasked(_without_clock(place)) for place in [*named, *others]]
     return _in_traditional(asked, _AS_LISTED) if language == "zh-Hant" else asked
@@ -551,18 +554,20 @@ def _near(
     """
     sought = [*sought]
     names = Counter(other["name"] for other, _, _ in sought)
+    # What was looked for around one place is the nearest to that one, not to all.
+    around = {other["name"] for other, _, _ in sought} - {place["name"]}
     others = [
-        (metres_apart(place["wgs84"], other["wgs84"]), other["name"], its, other.get("name_en"))
+        (metres, other["name"], its, other.get("name_en"))
         for other, its, fits in sought
         # Of which of three branches it would be is not told by a name.
         if fits and _are_other_kinds(own, its) and names[other["name"]] == 1
         if place["distance_from"] not in (other["name"], other.get("name_en"))
+        if (metres := metres_apart(place["wgs84"], other["wgs84"]))
+        <= (_NEXT_DOOR_M if other["distance_from"] in around else _BESIDE_M)
     ]
-    metres, name, its, english = min(
-        others, key=itemgetter(0, 1), default=(inf, "", _NO_KINDS, None)
-    )
-    if metres > _BESIDE_M:
+    if not others:
         return place
+    metres, name, its, english = min(others, key=itemgetter(0, 1))
     near = Distance(origin=name, metres=round(metres))
     if english:
         near["origin_en"] = english
