@@ -225,7 +225,7 @@ def test_a_place_in_another_region_is_left_out_with_its_distance():
 
 
 def test_unknown_hours_are_told_and_do_not_keep_a_place_out():
-    outing = planned(place(6, "胡同"), PARK)
+    outing = planned(place(6, "胡同", category="胡同"), PARK)
     assert [stop.get("hours_unknown", False) for stop in outing["stops"]] in (
         [True, False], [False, True],
     )  # fmt: skip
@@ -499,9 +499,11 @@ def test_of_what_each_query_found_the_stop_that_is_least_out_of_the_way_comes_in
 
 def test_a_model_reads_whose_hours_nobody_knows_and_what_was_not_found():
     """Only the section below the text said so: the text told of the stop as if it were open."""
-    outing = planned(MUSEUM, {**PARK, "open_time": None}, HOTPOT, unknown=["灯塔"])
+    closed = {**MUSEUM, "open_time": None}
+    outing = planned(closed, {**PARK, "open_time": None}, HOTPOT, unknown=["灯塔"])
     lines = outing_lines(outing, "zh")
-    assert say("outing.hours_not_known", "zh", names=PARK["name"]) in lines
+    # Nobody asks a park whether it is open.
+    assert say("outing.hours_not_known", "zh", names=MUSEUM["name"]) in lines
     assert say("outing.unknown_stops", "zh", names="灯塔") in lines
 
 

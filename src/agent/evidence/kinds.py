@@ -80,6 +80,7 @@ _IN_HOUSES: Sequence[PlaceKind] = (
 )  # fmt: skip
 _FLOORS = "层層楼樓階층"
 """Behind their number."""
+_NEVER_CLOSED = ("park", "playground", "square", "公园", "城市广场")
 _PLAYED_IN = r"儿童游乐场|(?<!indoor )playground"
 _OUT_OF_DOORS = r"街|市场|广场|露天|\bmarket\b|open.air|garden"
 _MINUTES = {
@@ -151,8 +152,13 @@ def is_spot(place: Place) -> bool:
 
 
 def is_in_daylight(place: Place) -> bool:
-    """Return whether one goes there while it is light: to look at it, or to play."""
-    return is_spot(place) or has_words(_PLAYED_IN, _kind(place))
+    """Return whether one goes there while it is light: to look at it, to walk or to play."""
+    return is_spot(place) or is_never_closed(place) or has_words(_PLAYED_IN, _kind(place))
+
+
+def is_never_closed(place: Place) -> bool:
+    """Return whether nobody asks a place of unknown hours for them: a park, a square."""
+    return _kind(place) in _NEVER_CLOSED
 
 
 def _is_sight(place: Place) -> bool:

@@ -19,6 +19,7 @@ from agent.evidence.kinds import (
     is_for_evenings,
     is_in_daylight,
     is_meal,
+    is_never_closed,
     is_spot,
     meal_named,
     positions,
@@ -572,7 +573,7 @@ class _Planner:
                     stop["leg"] = self._leg(before, place["id"])
                 if (price := price_a_head(place)) is not None:
                     stop["cost"] = price
-                if yearly_hours(place) is None:
+                if yearly_hours(place) is None and not is_never_closed(place):
                     stop["hours_unknown"] = True
                 before = place["id"]
             if step.meal:

@@ -22,7 +22,7 @@ def spare_places(
 
     It was found before, is near the `stops` that are left, and of another kind than these and
     than what is not wanted; of each kind the nearest, what fits by its record first. What nobody
-    knows to fit comes in only if one goes there for being out of doors: a park.
+    knows to fit stays out: an hour in a square, in the rain, with a child is no gift.
     """
     without, planned = {*wish.get("without", ())}, {*places_of(outing)}
     if without.isdisjoint(planned) or not {"begins", "back_by"} <= wish.keys():
@@ -47,13 +47,8 @@ def spare_places(
 def _may_come_in(place: Place, taken: Collection[str]) -> bool:
     """Return whether a place may fill the hours of a day that has these kinds already."""
     known = {each["verdict"] for each in place.get("verdicts", ())}
-    fits = known <= {"satisfied"} or (known <= {"satisfied", "unknown"} and _is_park(place))
     is_aside = is_meal(place) or is_for_evenings(place) or not is_stop(place)
-    return fits and not is_aside and _kinds_of(place).isdisjoint(taken)
-
-
-def _is_park(place: Place) -> bool:
-    return is_named("park", place["category"])
+    return known <= {"satisfied"} and not is_aside and _kinds_of(place).isdisjoint(taken)
 
 
 def _kinds_of(place: Place) -> set[str]:
