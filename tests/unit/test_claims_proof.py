@@ -69,6 +69,25 @@ def test_a_total_that_code_has_added_up_is_accused_in_vain() -> None:
     assert proved(found, rulings, PALACE, totals)[0].verdict == "unchecked"
 
 
+@pytest.mark.parametrize(
+    ("own", "told", "v", "verdict"),
+    [
+        ("28,000–89,000", "≥ 3,000", "x", "missing"),
+        ("28,000–89,000", "34,000–89,000", "x", "missing"),
+        ("28,000–89,000", "34,000–89,000", "n", "unchecked"),
+        ("34,000–89,000", "34,000–89,000", "x", "unchecked"),
+        ("", "34,000–89,000", "x", "unchecked"),
+    ],
+)
+def test_a_total_that_code_put_for_another_of_its_writer_is_as_a_judge_contradicts_it(
+    own: str, told: str, v: str, verdict: str
+) -> None:
+    found = statements(f"It is {told} in all.", MARKED)
+    ruling = Ruling.model_validate({"v": v, "bad": [told]})
+    [outcome] = proved(found, {0: ruling}, PALACE, [Total("all", "€", told, own)])
+    assert outcome.verdict == verdict
+
+
 def test_a_page_s_other_sum_is_no_fault_of_a_total_and_stands_in_no_wording_for_it() -> None:
     [one] = statements("The palace at 120 元 is open on Monday.", MARKED)
     fix, says = "The palace at 60 元 is closed on Monday.", "故宫门票 60 元,周一闭馆"

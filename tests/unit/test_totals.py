@@ -201,6 +201,34 @@ def test_a_sum_that_a_change_makes_unreadable_says_at_least() -> None:
     assert "| all | ≥ 12 € |" in shown
 
 
+VAN = """| | Van |
+|---|---|
+| Purchase | 25,000 (used) to 80,000 (electric) |
+| Maintenance | 3,000–9,000 |
+| Total | [=] |
+"""
+
+
+@pytest.mark.parametrize("own", ["28,000–89,000", "[=28,000–89,000]"])
+def test_a_writer_s_new_figure_stays_where_its_column_cannot_be_read(own: str) -> None:
+    changes, totals = filled(VAN, ENGLISH_NUMBERS)
+    revised = changed(VAN, changes).replace("≥ 3,000 |", f"{own} |")
+    again = changed(revised, opened(revised, totals))
+    shown, now = filled(again, ENGLISH_NUMBERS, totals)
+    assert "| Total | 28,000–89,000 |" in changed(again, shown)
+    assert not any(total.is_summed for total in now)
+
+
+@pytest.mark.parametrize(
+    ("own", "is_agreed"), [("[=3]", True), ("[=]", True), ("[=2]", False), ("[=1–3]", False)]
+)
+def test_a_total_is_agreed_where_its_writer_says_no_other(own: str, is_agreed: bool) -> None:
+    _, totals = filled(
+        f"| | € |\n|---|---|\n| a | 1 |\n| b | 2 |\n| all | {own} |\n", ENGLISH_NUMBERS
+    )
+    assert [total.is_agreed for total in totals] == [is_agreed]
+
+
 SPLIT = """| | € |
 |---|---|
 | Ferry | 10 € |

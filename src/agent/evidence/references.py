@@ -532,3 +532,17 @@ def renumber_for_prompt(
         return f"[^{name}]" if name else ""
 
     return CITATION.sub(marker, strip_references(answer))
+
+
+def uncited(cell: str) -> str:
+    """Return a cell with blanks for its citations."""
+    for pattern in (CITATION, MARKER):
+        cell = pattern.sub(lambda match: " " * len(match[0]), cell)
+    return cell
+
+
+def behind_citations(text: str, at: int) -> int:
+    """Return where the bracket stands that closes behind the citations from there on; else 0."""
+    while match := CITATION.match(text, at) or MARKER.match(text, at):
+        at = match.end() + text.startswith(" ", match.end())
+    return at if text.startswith("]", at) else 0

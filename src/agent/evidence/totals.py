@@ -12,11 +12,10 @@ from itertools import pairwise
 from typing import Literal
 
 from agent.core.strings import letters_of
-from agent.evidence.citations import MARKER
 from agent.evidence.figures import Figure, figures
 from agent.evidence.formulas import worked
 from agent.evidence.number_forms import NumberForm
-from agent.evidence.references import CITATION
+from agent.evidence.references import behind_citations, uncited
 from agent.evidence.shown_sums import shown_sums
 from agent.evidence.tables import CellRow, Change, TableCell, changed, signs_in, tables_in
 from agent.evidence.units import MONEY
@@ -67,6 +66,13 @@ class Total:
         """Return whether it is a sum, and no writer's own figure."""
         return bool(self.told) and self.ends != _NO_ENDS
 
+    @property
+    def is_agreed(self) -> bool:
+        """Return whether it is its writer's sum too, or he told none: no guess, and no change."""
+        read = filter(None, map(_figures_told, (self.own, self.told)))
+        ends = {(each[0].value, each[-1].value) for each in read}
+        return _LEAST not in self.told and len(ends) == 1
+
     def is_told_in(self, text: str, *, is_cell: bool) -> bool:
         """Return whether a statement with its figure may tell it.
 
@@ -93,7 +99,7 @@ def _signs(text: str, form: NumberForm, whole: str, at: int = 0) -> Iterator[_Si
     """Yield the signs in a part of a whole text; of one with a sum in it its value is its own."""
     for start, end, inside in signs_in(text, _SIGN):
         cite, closing = text.find("[", start + 1, end), list[Change]()
-        if cite >= 0 and (close := _behind_citations(text, cite)):
+        if cite >= 0 and (close := behind_citations(text, cite)):
             closing.append((at + close, at + close + 1, ""))
             end = start + len(text[start:cite].rstrip(" ,"))
             inside = text[start + len(_SIGN) : end].strip()
@@ -103,13 +109,6 @@ def _signs(text: str, form: NumberForm, whole: str, at: int = 0) -> Iterator[_Si
             places = max(0, *map(_places, (value, *(each.value for each in read))))
             inside = form.written(f"{value:.{places}f}", whole)
         yield _Sign(at + start, at + end, inside if read else "", closing)
-
-
-def _behind_citations(text: str, at: int) -> int:
-    """Return where the bracket stands that closes behind the citations from there on; else 0."""
-    while match := CITATION.match(text, at) or MARKER.match(text, at):
-        at = match.end() + text.startswith(" ", match.end())
-    return at if text.startswith("]", at) else 0
 
 
 def filled(
@@ -139,7 +138,7 @@ def filled(
                 holds = not sign.own or all(each.is_sure for each in amounts)
                 sum_ = _put(text, sign, _written(amounts, form, text) if holds else "")
                 told, rest = sum_ or sign.own, cell.text.replace(text[sign.start : sign.end], "")
-                is_alone = not letters_of(_uncited(rest))
+                is_alone = not letters_of(uncited(rest))
                 changes += [(sign.start, sign.end, told or "–" * is_alone), *sign.closing]
                 ends = _ends(amounts) if sum_ else _NO_ENDS
                 totals.append(Total(*places[at], told, sign.own, ends, by=by))
@@ -223,9 +222,10 @@ def opened(text: str, totals: Iterable[Total]) -> list[Change]:
                     start, close = (rows[n][column].start + at for at in ends)
                     changes[start] = (start, close, f"{_SIGN}{words}]")
                 elif begin < end:
-                    # A sum that no longer holds is no figure of its writer's.
+                    # A sum that no longer holds is no figure of its writer's; another one is.
                     words = text[begin:end].removeprefix(_LEAST).strip("–")
-                    words = words if is_sure or not total.is_summed else ""
+                    is_ours = total.is_summed and words == total.told.removeprefix(_LEAST)
+                    words = "" if is_ours and not is_sure else words
                     changes[begin] = (begin, end, f"{_SIGN}{words}]")
             for at, words in _retold(text, own):
                 sign = f"{_SIGN}{anew.get(words, words).removeprefix(_LEAST)}]"
@@ -256,8 +256,8 @@ def _retold(text: str, totals: Iterable[Total]) -> Iterator[tuple[int, str]]:
 
 def _is_right(cell: TableCell, amounts: Sequence["_Amount"], total: Total) -> bool:
     """Return whether a cell's total adds up, as far as it can; a dash does not."""
-    told = _figures_told(_uncited(cell.text).strip("* "))
-    is_open = bool(told) or _uncited(cell.text).strip("* ") == "–"
+    told = _figures_told(uncited(cell.text).strip("* "))
+    is_open = bool(told) or uncited(cell.text).strip("* ") == "–"
     if not (is_open and amounts) or _SIGN in cell.text:
         return True
     if len(_kinds(amounts) | _kinds(_amounts([cell.text]))) >= _TWO:
@@ -272,7 +272,7 @@ def _is_right(cell: TableCell, amounts: Sequence["_Amount"], total: Total) -> bo
 
 def _told_at(cell: TableCell) -> tuple[int, int]:
     """Return where a cell tells its total, or the dash in its place."""
-    read, dash = figures(_uncited(cell.text)), cell.text.find("–")
+    read, dash = figures(uncited(cell.text)), cell.text.find("–")
     if not read:
         return (cell.start + dash, cell.start + dash + 1) if dash >= 0 else (0, 0)
     begin = read[0].start
@@ -385,11 +385,11 @@ def _operands(row: CellRow, column: int) -> Iterator[tuple[str, bool]]:
     cell, others = row[column].text, [each.text for n, each in enumerate(row) if n != column]
     inside = [words for _, _, words in signs_in(cell, _SIGN)]
     for words in (*inside, cell.partition(_SIGN)[0].rstrip("* ").rpartition("=")[0], *others):
-        text = _uncited(words)
+        text = uncited(words)
         low = (_range(text) or (text,))[0]
         if _SIGN not in text and next(shown_sums(f"{low} = 1"), None):
             yield text.strip("* "), True
-    before = [_uncited(each.text) for each in row[1:column] if _SIGN not in each.text]
+    before = [uncited(each.text) for each in row[1:column] if _SIGN not in each.text]
     amounts = [(each, amount) for each in before if (amount := _amount(each)) and amount.is_sure]
     priced = [each for each, amount in amounts if amount.kind[0] in MONEY]
     counts = [amount.low for _, amount in amounts if amount.kind[0] in _COUNTS]
@@ -404,7 +404,7 @@ def _amounts(column: Iterable[str]) -> list["_Amount"]:
 
     A cell with a number that cannot be read is one of at least nothing.
     """
-    cells = (_uncited(cell).strip("* ") for cell in column)
+    cells = (uncited(cell).strip("* ") for cell in column)
     read = [(cell, _amount(cell)) for cell in cells if _SIGN not in cell]
     found = [amount for _, amount in read if amount]
     if any(amount is None and any(map(str.isdigit, cell)) for cell, amount in read):
@@ -414,13 +414,6 @@ def _amounts(column: Iterable[str]) -> list["_Amount"]:
 
 def _kinds(amounts: Iterable["_Amount"]) -> set[tuple[str, Decimal, bool]]:
     return {amount.kind for amount in amounts} - {_NO_UNIT}
-
-
-def _uncited(cell: str) -> str:
-    """Return a cell with blanks for its citations."""
-    for pattern in (CITATION, MARKER):
-        cell = pattern.sub(lambda match: " " * len(match[0]), cell)
-    return cell
 
 
 _NO_UNIT = "", Decimal(1), False
@@ -446,13 +439,20 @@ def _amount(cell: str) -> _Amount | None:
 
     Of a range whatever is reckoned with it is reckoned with both ends.
     """
-    text = cell.rpartition("=")[2].replace("*", "")
+    text, sums = cell.rpartition("=")[2].replace("*", ""), [*shown_sums(cell)]
+    if len(sums) > 1:
+        # 3 × 200 = 600 to 3 × 500 = 1,500 is 600 to 1,500; what else several sums mean is unsure.
+        low, high = sums[0].told, sums[-1].told
+        joined = cell[low.end :][: figures(cell[low.end :])[0].start]
+        text = f"{low.text}{joined}{cell[high.start :]}".replace("*", "")
+        if len(sums) > _TWO or not _range(text):
+            return None
     ends = [_one_amount(each) for each in _range(text) or (text, text)]
-    low, high = ends
-    if low is None or high is None:
+    first, last = ends
+    if first is None or last is None:
         return None
-    places = max(low.places, high.places)
-    return replace(high, low=low.low, places=places, is_sure=low.is_sure and high.is_sure)
+    places = max(first.places, last.places)
+    return replace(last, low=first.low, places=places, is_sure=first.is_sure and last.is_sure)
 
 
 def _range(text: str) -> tuple[str, str] | None:

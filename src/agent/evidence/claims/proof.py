@@ -146,7 +146,8 @@ class _Proof:
         nor figures that right sums of the text have added up.
         """
         letter, plain, evidence = _letter(ruling), statement.plain, self.evidence
-        totals = self._totals_of(statement)
+        # One that code has put in the place of its writer's figure a judge may contradict.
+        totals = self._totals_of(statement, is_agreed=letter == "x")
         spans = tuple(span for words in ruling.bad if (span := span_in(words, plain)))
         of_row = any(span_in(words, statement.row) for words in ruling.bad)
         if not spans and (letter == "n" or of_row):
@@ -180,10 +181,11 @@ class _Proof:
             cite = ()  # Nothing that it cites bears any of it.
         return Outcome(verdict, spans, passages, cite=cite, fix=fix)
 
-    def _totals_of(self, statement: Statement) -> list[Figure]:
-        """Return the figures of the totals that a statement may tell."""
+    def _totals_of(self, statement: Statement, *, is_agreed: bool = False) -> list[Figure]:
+        """Return the figures of the totals that a statement may tell, or of those agreed alone."""
         text, is_cell = statement.text, statement.kind == "cell"
-        told = (total.told for total in self.totals if total.is_told_in(text, is_cell=is_cell))
+        own = (total for total in self.totals if total.is_agreed or not is_agreed)
+        told = (total.told for total in own if total.is_told_in(text, is_cell=is_cell))
         return [figure for words in told for figure in figures(words)]
 
     def _is_borne(self, span: str, statement: Statement) -> bool:
