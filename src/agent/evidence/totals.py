@@ -56,6 +56,8 @@ class Total:
     retold: Sequence[tuple[str, str]] = ()
     """Where sentences tell it: what stands before it there, and its words."""
     by: By = "all"
+    is_agreed: bool = True
+    """Whether it can be read for certain, and is no other than its writer's figure."""
 
     @property
     def place(self) -> tuple[str, str]:
@@ -65,13 +67,6 @@ class Total:
     def is_summed(self) -> bool:
         """Return whether it is a sum, and no writer's own figure."""
         return bool(self.told) and self.ends != _NO_ENDS
-
-    @property
-    def is_agreed(self) -> bool:
-        """Return whether it is its writer's sum too, or he told none: no guess, and no change."""
-        read = filter(None, map(_figures_told, (self.own, self.told)))
-        ends = {(each[0].value, each[-1].value) for each in read}
-        return _LEAST not in self.told and len(ends) == 1
 
     def is_told_in(self, text: str, *, is_cell: bool) -> bool:
         """Return whether a statement with its figure may tell it.
@@ -141,7 +136,9 @@ def filled(
                 is_alone = not letters_of(uncited(rest))
                 changes += [(sign.start, sign.end, told or "–" * is_alone), *sign.closing]
                 ends = _ends(amounts) if sum_ else _NO_ENDS
-                totals.append(Total(*places[at], told, sign.own, ends, by=by))
+                is_ours = places[at] in before and sign.own == before[places[at]].told
+                is_agreed = _LEAST not in told and (is_ours or not own or _adds_up(own, amounts))
+                totals.append(Total(*places[at], told, sign.own, ends, (), by, is_agreed))
     in_tables = {start for start, _, _ in changes}
     before = {place: each for place, each in before.items() if each.told and each.told in text}
     every = [*(before | {each.place: each for each in totals}).values()]
