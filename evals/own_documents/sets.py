@@ -83,7 +83,7 @@ def is_told(label: Label, text: str) -> bool:
 def _stands_alone(word: str, plain: str) -> bool:
     """Return whether a spelling stands in a plain text, not inside another number."""
     word = _plain(word)
-    before = r"(?<![\d.,])" if word[0].isdigit() else ""
+    before = r"(?<!\d)(?<!\d[.,])" if word[0].isdigit() else ""
     after = r"(?![.,]?\d)" if word[-1].isdigit() else ""
     return re.search(f"{before}{re.escape(word)}{after}", plain) is not None
 

@@ -64,6 +64,8 @@ def test_a_fact_is_told_by_one_spelling_of_each_group_whatever_its_blanks() -> N
     assert not sets.is_told(row, "最多扣 3,000 元。")
     assert not sets.is_told(row, "提前3个月，最多扣 13,000 元。")
     assert not sets.is_told({"told": [["6 ℃"]]}, "升到 11.6 ℃。")
+    assert sets.is_told({"told": [["24小时"]]}, "须书面，24小时内报告。")
+    assert not sets.is_told({"told": [["000"]]}, "最多扣 3,000 元。")
 
 
 def test_pieces_of_a_row_stand_in_one_line() -> None:
