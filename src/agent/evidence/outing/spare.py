@@ -79,7 +79,7 @@ def with_spare_stops(
         fits = place["id"] in aim.spare if aim.before else fits_by_record(place)
         # A day has one break, whatever its word is.
         is_new = is_break(place) or not visit.turns & said
-        if (is_chosen and not is_break(place)) or (fits and is_new):
+        if is_chosen or (fits and is_new):
             # One of a kind.
             spare.setdefault((is_chosen and at, visit.turns, place["category"]), at)
     visits = [_in_time(visit) for _, visit in own]
