@@ -1,4 +1,4 @@
-"""What the revision of a dossier lacks is looked up: on the web, in what was read, in own files."""
+"""What a review misses in a dossier is looked up: on the web, in what was read, in own files."""
 
 import re
 from collections.abc import AsyncIterator
@@ -9,7 +9,7 @@ import pytest
 from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block, lines
 from tests.support.lab import answer_of, told
-from tests.support.long_lab import says_json
+from tests.support.long_lab import Rule, no_edits, says_json
 from tests.support.plan_lab import PlanLab, Planner, plan_laboratory
 
 WRONG = "2025年成本为7777美元"
@@ -26,24 +26,22 @@ def accuses(turn: ModelTurn) -> ModelReply:
     return ModelReply(json={"rulings": [{"r": f"{name} n", "bad": [WRONG]} for name in rows]})
 
 
-class Looking:
-    """A reviser that looks one thing up, and then cites what it was shown."""
-
-    def __init__(self, tool: str, argument: str) -> None:
-        self.look = {"tool": tool, "argument": argument}
-
-    def __call__(self, turn: ModelTurn) -> ModelReply:
-        looked = block(turn.user, "looked_up")
-        if not looked:
-            return ModelReply(json={"edits": [], "inserts": [], "looks": [self.look]})
-        cited = next(iter(re.findall(r"\[\^([\w-]+)\]", looked)), "none")
-        edit = {"id": "1", "text": f"价格另有说明[^{cited}]。"}
-        return ModelReply(json={"edits": [edit], "inserts": []})
+def reviews(*looks: str) -> Rule:
+    """A reviewer that wants something looked up for each of its findings."""
+    found = [{"at": "1", "wrong": f"缺依据{at}", "look": look} for at, look in enumerate(looks)]
+    return says_json(parts=[], findings=found)
 
 
-def plays(lab: PlanLab, looking: Looking, **rules: Any) -> Planner:
-    llm = Planner("成本", dossier=writes, claim_check=accuses, revise=looking, **rules)
-    lab.world.gemini.llm = llm
+def cites(turn: ModelTurn) -> ModelReply:
+    """A reviser that cites what was looked up for it."""
+    found = re.findall(r"\[\^([\w-]+)\]", block(turn.user, "looked_up"))
+    edit = {"id": "1", "text": f"价格另有说明[^{next(iter(found), 'none')}]。"}
+    return ModelReply(json={"edits": [edit], "inserts": []})
+
+
+def plays(lab: PlanLab, *looks: str, **rules: Any) -> Planner:
+    given = {"claim_check": accuses, "review": reviews(*looks), "revise": cites, **rules}
+    lab.world.gemini.llm = llm = Planner("成本", dossier=writes, **given)
     return llm
 
 
@@ -54,19 +52,47 @@ async def lab() -> AsyncIterator[PlanLab]:
         yield lab
 
 
-async def test_a_page_that_a_revision_has_searched_for_is_kept_and_cited(lab: PlanLab) -> None:
-    llm = plays(lab, Looking("search", "钠离子电池 价格"))
+async def test_a_page_that_a_review_has_searched_for_is_kept_and_cited(lab: PlanLab) -> None:
+    llm = plays(lab, "search: 钠离子电池 价格")
     state = await lab.ask()
-    first, then = llm.asked("revise")
-    assert "search:" in block(first.user, "lookups")
-    assert "钠离子电池 价格的第0页" in block(then.user, "looked_up")
+    [read], [mended] = llm.asked("review"), llm.asked("revise")
+    assert "search:" in block(read.user, "lookups")
+    assert block(mended.user, "lookups") == ""
+    looked = lines(mended.user, "looked_up")
+    assert looked[0] == "r1 search: 钠离子电池 价格"
+    assert any("钠离子电池 价格的第0页" in line for line in looked)
     assert "价格另有说明[" in str(answer_of(state).text)
     assert any(s["title"].startswith("钠离子电池 价格") for s in told(state)["sources"])
     assert told(state)["checks"]["revision"]["looks"] == 1
 
 
-async def test_what_was_consulted_counts_what_a_revision_has_looked_up(lab: PlanLab) -> None:
-    plays(lab, Looking("search", "钠离子电池 价格"))
+async def test_words_without_a_tool_are_searched_for_and_each_once(lab: PlanLab) -> None:
+    llm = plays(lab, "钠离子电池 价格", "search：钠离子电池 价格", "")
+    asked = lab.world.asked("tavily")
+    state = await lab.ask()
+    [mended] = llm.asked("revise")
+    assert lines(mended.user, "looked_up")[0] == "r1 search: 钠离子电池 价格"
+    assert lab.world.asked("tavily") - asked == 2
+    assert told(state)["checks"]["revision"]["looks"] == 1
+
+
+async def test_a_review_has_six_things_looked_up_at_most_and_what_leads_first(lab: PlanLab) -> None:
+    llm = plays(lab, *(f"read_again: 成本 {n}" for n in range(9)))
+    await lab.ask()
+    asked = [line for line in lines(llm.asked("revise")[0].user, "looked_up") if "again:" in line]
+    assert asked == [f"r{n + 1} read_again: 成本 {n}" for n in range(6)]
+
+
+async def test_where_a_part_lacks_nothing_nothing_is_looked_up_for_it(lab: PlanLab) -> None:
+    whole = {"asked": "成本", "at": ["1"], "lacks": "", "look": "search: 钠离子电池 价格"}
+    plays(lab, review=says_json(parts=[whole], findings=[]))
+    asked = lab.world.asked("tavily")
+    await lab.ask()
+    assert lab.world.asked("tavily") - asked == 1
+
+
+async def test_what_was_consulted_counts_what_a_review_has_looked_up(lab: PlanLab) -> None:
+    plays(lab, "search: 钠离子电池 价格")
     state = await lab.ask()
     section = str(answer_of(state).text).split("**查阅范围**")[1].split("**来源**")[0]
     rows = [line.split("|") for line in section.splitlines() if line.startswith("| ")][1:]
@@ -76,54 +102,62 @@ async def test_what_was_consulted_counts_what_a_revision_has_looked_up(lab: Plan
 
 
 async def test_what_was_read_can_be_read_again_in_other_words(lab: PlanLab) -> None:
-    llm = plays(lab, Looking("read_again", "同比下降"))
+    llm = plays(lab, "read_again: 同比下降")
     asked = lab.world.asked("tavily")
     await lab.ask()
-    then = llm.asked("revise")[1]
-    assert "同比下降" in block(then.user, "looked_up")
+    [mended] = llm.asked("revise")
+    assert "同比下降" in block(mended.user, "looked_up")
     assert lab.world.asked("tavily") - asked == 1
 
 
-async def test_what_two_looks_bring_stands_once_in_the_prompt(lab: PlanLab) -> None:
-    looks = [{"tool": "read_again", "argument": words} for words in ("同比下降", "成本下降")]
+async def test_of_a_page_that_is_named_by_its_id_that_page_alone_is_read_again(
+    lab: PlanLab,
+) -> None:
+    def names(turn: ModelTurn) -> ModelReply:
+        [name] = re.findall(r"\[\^(w[\w-]+)\]", block(turn.user, "draft"))
+        return reviews(f"read_again: [^{name}] 同比下降")(turn)
 
-    def twice(turn: ModelTurn) -> ModelReply:
-        return ModelReply(
-            json={"edits": [], "looks": looks if not block(turn.user, "looked_up") else []}
-        )
-
-    lab.world.gemini.llm = llm = Planner("成本", dossier=writes, claim_check=accuses, revise=twice)
+    llm = plays(lab, review=names)
     await lab.ask()
-    first, then = llm.asked("revise")
-    found = [line for line in lines(then.user, "looked_up") if line.startswith("[^w")]
+    asked, *found = lines(llm.asked("revise")[0].user, "looked_up")
+    assert found
+    assert {line.split("]")[0] for line in found} == {asked.split()[2].rstrip("]")}
+
+
+async def test_what_two_looks_bring_stands_once_in_the_prompt(lab: PlanLab) -> None:
+    llm = plays(lab, "read_again: 同比下降", "read_again: 成本下降", revise=no_edits)
+    await lab.ask()
+    [read], [mended, _] = llm.asked("review"), llm.asked("revise")
+    found = [line for line in lines(mended.user, "looked_up") if line.startswith("[^w")]
     assert len(found) == len({*found}) > 0
-    again = [line for line in found if line.partition(": ")[2] in block(then.user, "sources")]
+    again = [line for line in found if line.partition(": ")[2] in block(mended.user, "sources")]
     assert not again
-    assert block(first.user, "sources") != block(then.user, "sources")
+    assert block(read.user, "sources") != block(mended.user, "sources")
 
 
-async def test_under_own_documents_alone_a_revision_searches_nothing_outside(lab: PlanLab) -> None:
-    llm = plays(lab, Looking("search", "钠离子电池 价格"))
+async def test_under_own_documents_alone_a_review_searches_nothing_outside(lab: PlanLab) -> None:
+    llm = plays(lab, "search: 钠离子电池 价格", "map_place: 星火路")
     state = await lab.ask(sources="own")
     assert lab.world.asked("tavily") == 0
-    assert all(block(turn.user, "lookups") == "" for turn in llm.asked("revise"))
+    assert llm.asked("review")
+    assert all(block(turn.user, "lookups") == "" for turn in llm.asked("review"))
     assert {source["kind"] for source in told(state)["sources"]} <= {"document"}
 
 
 async def test_own_documents_that_had_no_room_can_be_searched(lab: PlanLab) -> None:
     book = "\n\n".join([*(f"第 {n} 节讲别的事情。" * 40 for n in range(40)), "二号报价为九十九。"])
     lab.services.knowledge().put("手册", book)
-    llm = plays(lab, Looking("search_documents", "二号报价"))
+    llm = plays(lab, "search_documents: 二号报价")
     state = await lab.ask(sources="own", own_token_limit=2000, max_passages=1)
-    first, then = llm.asked("revise")
-    assert "search:" not in block(first.user, "lookups")
-    assert "二号报价为九十九" in block(then.user, "looked_up")
+    [read], [mended] = llm.asked("review"), llm.asked("revise")
+    assert "search:" not in block(read.user, "lookups")
+    assert "二号报价为九十九" in block(mended.user, "looked_up")
     assert "价格另有说明[" in str(answer_of(state).text)
 
 
 async def test_no_passage_begins_with_the_title_that_it_stands_under(lab: PlanLab) -> None:
     lab.services.knowledge().put("电芯笔记", "# 电芯笔记\n\n# 电芯笔记 二号报价为九十九。")
-    llm = plays(lab, Looking("search", "钠离子电池 价格"))
+    llm = plays(lab, "search: 钠离子电池 价格")
     await lab.ask()
     rows = lines(llm.asked("dossier")[0].user, "passages")
     said = [text for row in rows for name, _, text in [row.partition(": ")] if "电芯笔记" in name]
@@ -131,21 +165,16 @@ async def test_no_passage_begins_with_the_title_that_it_stands_under(lab: PlanLa
     assert not any("电芯笔记" in text for text in said)
 
 
-async def test_what_a_revision_has_settled_before_it_looks_is_not_asked_of_it_again(
-    lab: PlanLab,
-) -> None:
+async def test_a_revision_is_asked_again_only_for_the_lines_that_it_has_left(lab: PlanLab) -> None:
     """It was shown all lines again, told that nothing had settled them, and inserted twice."""
-    found = [{"at": "1", "wrong": "单位不清"}, {"at": "1", "wrong": "缺日期"}]
 
     def mends(turn: ModelTurn) -> ModelReply:
-        if block(turn.user, "looked_up"):
+        if block(turn.user, "edits_so_far"):
             return ModelReply(json={"edits": [], "passed": [{"line": "r2", "why": "无日期可查"}]})
         edit = {"id": "1", "text": "价格另有说明[^none]。", "settles": ["r1"]}
-        looks = [{"tool": "read_again", "argument": "同比下降"}]
-        return ModelReply(json={"edits": [edit], "looks": looks})
+        return ModelReply(json={"edits": [edit]})
 
-    rules: dict[str, Any] = {"review": says_json(parts=[], findings=found), "revise": mends}
-    lab.world.gemini.llm = llm = Planner("成本", dossier=writes, claim_check=accuses, **rules)
+    llm = plays(lab, "", "", revise=mends)
     await lab.ask()
     first, then = llm.asked("revise")
     assert [line.split()[0] for line in lines(first.user, "review")] == ["r1", "r2"]

@@ -12,11 +12,9 @@ from agent.evidence.notation import MARKED, finished_notation
 from agent.evidence.revision import (
     Edit,
     Insert,
-    Look,
     Passed,
     ReviewLine,
     Revision,
-    RevisionWithLooks,
     applied,
     faults_block,
     numbered_draft,
@@ -121,16 +119,14 @@ def test_two_inserts_at_one_place_keep_their_order_and_unknown_numbers_change_no
 
 
 def test_of_two_edits_of_a_statement_the_later_one_counts_and_no_insert_comes_twice() -> None:
-    first = RevisionWithLooks(
+    first = Revision(
         edits=[Edit(id="1", text="a"), Edit(id="2", text="b")],
         inserts=[Insert(after="1", text="c")],
-        looks=[Look(tool="search", argument="x"), Look(tool="search", argument="x")],
     )
-    later = RevisionWithLooks(edits=[Edit(id="2", text="d")], inserts=first.inserts)
+    later = Revision(edits=[Edit(id="2", text="d")], inserts=first.inserts)
     both = first.joined(later)
     assert [(edit.id, edit.text) for edit in both.edits] == [("1", "a"), ("2", "d")]
     assert len(both.inserts) == 1
-    assert len(first.wanted) == 1
 
 
 OFFER = "Offer: the press costs 48,500 euros, and the tool 13,500 euros."

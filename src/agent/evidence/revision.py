@@ -11,7 +11,7 @@ from itertools import chain
 from string import ascii_lowercase
 from typing import Annotated, Any, Self
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 
 from agent.core.strings import letters_of, one_line
 from agent.evidence.claims.corrected import left_out
@@ -62,6 +62,7 @@ _Text = Annotated[str, BeforeValidator(_text)]
 _Block = Annotated[str, BeforeValidator(_block)]
 _Name = Annotated[str, BeforeValidator(_name)]
 _Names = Annotated[list[str], BeforeValidator(_names)]
+_Look = Annotated[str, BeforeValidator(lambda value: one_line(_text(value), longest=_LONGEST_LOOK))]
 
 
 class Edit(BaseModel):
@@ -95,17 +96,34 @@ class ReviewLine:
     name: str
     text: str
     at: Sequence[str] = ()
+    look: str = ""
+    """What is to be looked up for it."""
 
     def __str__(self) -> str:
         return f"{self.name} {self.text}"
 
 
-class Look(BaseModel):
+@dataclass(frozen=True)
+class Look:
     """Something to look up before the rest can be said."""
 
-    model_config = ConfigDict(frozen=True)
-    tool: Annotated[str, BeforeValidator(lambda value: _text(value)[:_LONGEST_LOOK])] = ""
-    argument: Annotated[str, BeforeValidator(lambda value: _text(value)[:_LONGEST_LOOK])] = ""
+    tool: str
+    argument: str
+
+
+def wanted_looks(lines: Iterable[ReviewLine], tools: Collection[str]) -> dict[Look, str]:
+    """Return what lines of a review want looked up, each once, with the first line that does.
+
+    Words without a tool are for the first of the tools.
+    """
+    looks = dict[Look, str]()
+    for line in lines:
+        tool, _, argument = line.look.replace("：", ":", 1).partition(":")
+        if tool.strip() not in tools:
+            tool, argument = next(iter(tools), ""), line.look
+        if tool and (argument := argument.strip()):
+            looks.setdefault(Look(tool.strip(), argument), line.name)
+    return looks
 
 
 class AskedPart(BaseModel):
@@ -114,6 +132,8 @@ class AskedPart(BaseModel):
     asked: _Text = ""
     at: _Names = []
     lacks: _Text = ""
+    look: _Look = ""
+    """A tool and its argument, where that settles what nothing shown does."""
 
 
 class ReviewFinding(BaseModel):
@@ -122,6 +142,7 @@ class ReviewFinding(BaseModel):
     at: _Names = []
     wrong: _Text = ""
     mend: _Text = ""
+    look: _Look = ""
 
 
 class Review(BaseModel):
@@ -138,18 +159,26 @@ class Review(BaseModel):
         known = _names_of(statements)
         parts = [(part, [name for name in part.at if name in known]) for part in self.parts]
         holes = [
-            (f"asked: {part.asked}{_at(at)}: {part.lacks or 'no statement answers it'}", at)
+            (
+                f"asked: {part.asked}{_at(at)}: {part.lacks or 'no statement answers it'}",
+                at,
+                part.look,
+            )
             for part, at in parts
             if part.asked and (part.lacks or not at)
         ]
         faults = [
-            (" → ".join(filter(None, (f"{', '.join(each.at)}: {each.wrong}", each.mend))), each.at)
-            for each in self.findings
-            if each.wrong
+            (
+                " → ".join(filter(None, (f"{', '.join(one.at)}: {one.wrong}", one.mend))),
+                one.at,
+                one.look,
+            )
+            for one in self.findings
+            if one.wrong
         ]
         return [
-            ReviewLine(f"r{number}", one_line(line, longest=_LONGEST_LOOK), at)
-            for number, (line, at) in enumerate([*holes, *faults], 1)
+            ReviewLine(f"r{number}", one_line(line, longest=_LONGEST_LOOK), at, look)
+            for number, (line, at, look) in enumerate([*holes, *faults], 1)
         ]
 
 
@@ -207,17 +236,6 @@ class Revision(BaseModel):
         new = [insert for insert in later.inserts if insert.text not in known]
         passed = [*self.passed, *later.passed]
         return Revision(edits=edits, inserts=[*self.inserts, *new], passed=passed)
-
-
-class RevisionWithLooks(Revision):
-    """The same, with what is to be looked up first."""
-
-    looks: list[Look] = []
-
-    @property
-    def wanted(self) -> list[Look]:
-        """Return what is to be looked up, each once."""
-        return list(dict.fromkeys(look for look in self.looks if look.argument))
 
 
 @dataclass(frozen=True)

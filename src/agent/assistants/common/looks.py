@@ -16,6 +16,7 @@ from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError
 from agent.core.processor import compute
+from agent.evidence.citations import ids_in
 from agent.evidence.claims.passages import Passage
 from agent.evidence.maps import valid_map_task
 from agent.evidence.queries import clean_text
@@ -66,12 +67,15 @@ class Looks:
 
     @property
     def tools(self) -> Mapping[str, str]:
-        """Return what each tool's argument is."""
-        there = {READ_AGAIN: "words: the passages nearest to them of all that was read"}
-        if self.scope is not None:
-            there[SEARCH_DOCUMENTS] = "words: the same of the user's own documents"
+        """Return what each tool's argument is, first of the one that words alone are for."""
+        there = dict[str, str]()
         if self.web:
             there[SEARCH] = "a query for the web, in the language of what it should find"
+        if self.scope is not None:
+            there[SEARCH_DOCUMENTS] = "words: the passages nearest to them of own documents"
+        there[READ_AGAIN] = (
+            "words: the same of all that was read, or of the page of an id with them"
+        )
         if self.maps and not self.turn.get("own_only"):
             there[MAP_PLACE] = "name | city: the map's record of a place, with its hours"
             there[MAP_WAY] = "from | to | walking, transit, driving or bicycling | city: its length"
@@ -93,7 +97,8 @@ class Looks:
         if tool == SEARCH_DOCUMENTS:
             return await self._own(asked)
         if tool == READ_AGAIN:
-            return await self._shown(await self.workspace.items(), asked)
+            items, ids = await self.workspace.items(), ids_in(asked)
+            return await self._shown([one for one in items if one.id in ids] or items, asked)
         if tool in (MAP_PLACE, MAP_WAY):
             return await self._mapped(asked, _PLACE_FIELDS if tool == MAP_PLACE else _WAY_FIELDS)
         return await self._found(asked)

@@ -24,7 +24,7 @@ from agent.assistants.common.days_told import days_told
 from agent.assistants.common.differences import untold
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.filled_in import FilledIn, Walks
-from agent.assistants.common.look_up import LookUp
+from agent.assistants.common.look_up import Looked, LookUp
 from agent.core.errors import AgentError, ConfigurationError
 from agent.core.patterns import Linear
 from agent.core.processor import compute, lazy_property
@@ -38,17 +38,16 @@ from agent.evidence.language import sentence_spans
 from agent.evidence.planned_hours import hours_faults
 from agent.evidence.revision import (
     AskedPart,
-    Look,
     Review,
     ReviewLine,
     Revised,
     Revision,
-    RevisionWithLooks,
     applied,
     deciding_passages,
     faults_block,
     numbered_draft,
     passage_line,
+    wanted_looks,
 )
 from agent.evidence.types import Source
 from agent.prompts import Raw, render
@@ -63,8 +62,8 @@ _ROOM = 20_000
 _FAULTS, _LOOKED_UP, _QUESTION, _PLAN, _REVIEWED = 6000, 4000, 800, 800, 2000
 """Tokens of parts of it."""
 _PER_LINE = 8
-_LOOKS, _AT_ONCE = 2, 3
-"""How often a revision may look something up, and how much at once."""
+_LOOKS, _AT_ONCE = 6, 3
+"""What is looked up for one review, and how much at once."""
 _NOTHING = Raw("")
 _NO_MARKER = Linear(r"⟨h?\d{1,4}[a-z]?⟩|\s?\[\d{1,3}\]")
 """Numbers of statements, and of sources as they are nowhere shown to who revises."""
@@ -227,7 +226,7 @@ class _Rounds:
             "failed": failing,
             "edits": len(revision.edits),
             "inserts": len(revision.inserts),
-            "looks": len(revising.seen),
+            "looks": revising.looks,
             "passed": len(revision.passed),
             "open": len(revising.review),
         }
@@ -278,7 +277,7 @@ class _Rounds:
 
 @dataclass
 class _Revising:
-    """Ask for one revision; what it wants to know besides is looked up and shown to it."""
+    """Ask for one revision; what its review wants to know besides is looked up and shown to it."""
 
     rounds: _Rounds
     claims: ClaimCheck
@@ -286,7 +285,7 @@ class _Revising:
     faults: Sequence[str]
     places: Sequence[Statement]
     """What can be edited: the statements, and headings that are none."""
-    seen: set[Look] = field(default_factory=set)
+    looks: int = 0
     citable: dict[str, Source] = field(default_factory=dict)
     """The sources that it was shown."""
     looked: str = ""
@@ -334,21 +333,14 @@ class _Revising:
 
         Lines of the review that these neither settle nor pass are asked for once more.
         """
-        revision, looks, is_last = Revision(), _LOOKS, False
-        schema = RevisionWithLooks if self.rounds.look else Revision
-        while reply := await self._reply(schema, PHASE, revision):
+        await self._look_up()
+        revision, is_last = Revision(), False
+        while reply := await self._reply(Revision, PHASE, revision):
             revision = revision.joined(reply.within(self.places))
             self.review = revision.leaves(self.review)
-            looked_for = reply.wanted if isinstance(reply, RevisionWithLooks) else []
-            wanted = [look for look in looked_for if look not in self.seen][:_AT_ONCE]
-            if looks and wanted:
-                looks -= 1
-                await self._look(wanted)
-                continue
-            if is_last:
-                break
-            self.review = [*self.review, *self._taken_out(revision)]
-            if not self.review:
+            if not is_last:
+                self.review = [*self.review, *self._taken_out(revision)]
+            if is_last or not self.review:
                 break
             is_last = True
         return revision
@@ -389,25 +381,26 @@ class _Revising:
             return None
         return reply.parsed
 
-    async def _look(self, wanted: Sequence[Look]) -> None:
-        look, draft = self.rounds.look, self.rounds.draft
-        if look is None:
+    async def _look_up(self) -> None:
+        """Look up what the review wants, for whoever revises: no model asks for it then."""
+        if (look := self.rounds.look) is None:
             return
-        self.seen.update(wanted)
-        found = await asyncio.gather(*(look(one.tool, one.argument) for one in wanted))
-        lines = self.looked.splitlines()
-        for one, looked in zip(wanted, found, strict=True):
-            lines += [f"{one.tool} {one.argument}", *looked.text.splitlines()]
+        wanted = [*wanted_looks(self.review, look.tools).items()][:_LOOKS]
+        found = list[Looked]()
+        for at in range(0, len(wanted), _AT_ONCE):
+            some = [one for one, _ in wanted[at : at + _AT_ONCE]]
+            found += await asyncio.gather(*(look(one.tool, one.argument) for one in some))
+        lines = list[str]()
+        for (one, line), looked in zip(wanted, found, strict=True):
+            lines.append(f"{line} {one.tool}: {one.argument}")
+            lines += _within(looked.text.splitlines(), _LOOKED_UP // len(wanted))
         # Two looks often bring the same passages.
-        self.looked = cut_to_tokens("\n".join(dict.fromkeys(lines)), _LOOKED_UP)
-        sources = [source for looked in found for source in looked.sources]
-        texts = {name: text for looked in found for name, text in looked.texts.items()}
-        draft.add_records(
-            [place for looked in found for place in looked.places],
-            [route for looked in found for route in looked.routes],
-        )
-        if sources:
-            draft.add(sources, texts)
+        self.looks, self.looked = len(wanted), "\n".join(dict.fromkeys(lines))
+        draft = self.rounds.draft
+        for looked in found:
+            draft.add_records(looked.places, looked.routes)
+            if looked.sources:
+                draft.add(looked.sources, looked.texts)
 
     def _prompt(self, phase: str, sofar: Revision) -> list[BaseMessage]:
         """Return the prompt: it begins as the draft's, and has room for so much of the sources."""
@@ -415,7 +408,7 @@ class _Revising:
         is_short = estimated_tokens(asked.documents) <= _ROOM // 2
         claims = self.claims
         text = numbered_draft(claims.text, self.places, claims.notation)
-        tools = look.tools if look and phase == PHASE else {}
+        tools = look.tools if look and phase == REVIEW else {}
         documents = asked.documents if is_short else _NOTHING
         values = {
             "documents": documents,
