@@ -15,6 +15,7 @@ from agent.mcp.records import MapOptions, MapRecords, MapResult
 from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block, lines
 from tests.support.lab import answer_of, told
+from tests.support.long_lab import says_json
 from tests.support.plan_lab import PlanLab, Planner, World, looks_up, plan_process
 
 QUESTION = "西湖附近有什么好去处"
@@ -137,26 +138,25 @@ class KnowsHours(OneBridge):
         return result
 
 
-async def test_a_revision_looks_a_place_up_on_the_map_and_the_answer_shows_it(lab: PlanLab) -> None:
-    looks = [{"tool": "map_place", "argument": "雷峰塔 | 杭州"},
-             {"tool": "map_way", "argument": "断桥 | 雷峰塔 | walking | 杭州"}]  # fmt: skip
+async def test_a_review_has_a_place_looked_up_on_the_map_and_the_answer_shows_it(
+    lab: PlanLab,
+) -> None:
+    looks = ("map_place: 雷峰塔 | 杭州", "map_way: 断桥 | 雷峰塔 | walking | 杭州")
+    found = [{"at": "1", "wrong": "没有钟点和路", "look": look} for look in looks]
 
     def revises(turn: ModelTurn) -> ModelReply:
         looked = block(turn.user, "looked_up")
-        if not looked:
-            return ModelReply(json={"edits": [], "inserts": [], "looks": looks})
         name = re.findall(r"\[\^(a5\d-0)\] [^\n]*08:00", looked)[0]
         insert = {"after": "1", "text": f"雷峰塔开到17:30[^{name}]。"}
         return ModelReply(json={"edits": [], "inserts": [insert]})
 
     there: Any = {"query": "西湖 景点", "sources": ["map"]}
     rule = looks_up("maps_around_search", keywords="公园")
-    llm = lab.world.gemini.llm = Planner(
-        there, execute_decide=rule, claim_check=own_words, revise=revises
-    )
+    rules = {"execute_decide": rule, "claim_check": own_words, "revise": revises}
+    lab.world.gemini.llm = llm = Planner(there, review=says_json(parts=[], findings=found), **rules)
     lab.services.maps = KnowsHours()
     state = await lab.ask(QUESTION)
-    assert "map_place: " in block(llm.asked("revise")[0].user, "lookups")
+    assert "map_place: " in block(llm.asked("review")[0].user, "lookups")
     place, way = lab.services.maps.tasks
     assert (place["intent"], place["place"], place["city"]) == ("poi", "雷峰塔", "杭州")
     assert (way["intent"], way["origin"], way["destination"], way["mode"]) == (
@@ -170,7 +170,7 @@ async def test_what_only_own_documents_may_answer_asks_no_map_in_its_revision(la
     lab.services.knowledge().put("西湖笔记", "西湖的断桥在北山街。")
     llm = lab.world.gemini.llm = Planner(there, claim_check=own_words)
     await lab.ask(QUESTION, sources="own")
-    assert [block(turn.user, "lookups") for turn in llm.asked("revise")] == [""]
+    assert [block(turn.user, "lookups") for turn in llm.asked("review")] == [""]
 
 
 async def test_a_place_of_the_turn_before_keeps_its_id_where_it_is_found_again(

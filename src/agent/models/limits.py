@@ -124,7 +124,6 @@ REPLY_TOKENS: Mapping[str, int] = {
     "Differences": 2000,
     "Findings": 3000,
     "Revision": 2000,
-    "RevisionWithLooks": 2000,
     "Capital": 400,
 }
 """Tokens of a filled-in form by its name: about twice what a full one needs."""
