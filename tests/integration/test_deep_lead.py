@@ -336,32 +336,48 @@ async def test_a_program_beside_the_end_calculates_with_numbers_of_pages_and_can
     assert "1251 元[1]" in str(answer_of(state).text)
 
 
-async def test_a_program_with_a_number_from_nowhere_is_no_source_and_the_number_is_named() -> None:
+async def test_what_rests_on_a_number_from_nowhere_is_told_as_assumed_to_lead_and_writer() -> None:
+    assumed = say("tools.assumed", "zh", numbers="8765")
     llm = Lead(
         lambda turn: [search("电芯成本")],
         lambda turn: [code("print(417 * 8765)"), end()],
         lambda turn: [end()],
+        deep_report=lambda turn: ModelReply(text="# 报告\n\n合 3,655,005 元[^c0-0]。"),
     )
     async with deep_laboratory(llm, web=Web(long_page)) as lab:
         state = await research(lab)
     [shown] = answers(llm.asked("deep_explore")[-1], "run_code")
-    assert "8765" in shown
-    assert "[^c0-0]" not in shown
+    assert shown == f"{say('tools.unfounded', 'zh', numbers='8765')}\n3655005{assumed} [^c0-0]"
     assert len(llm.asked("deep_explore")) == 3, "the end beside it waits"
-    assert [s for s in state["sources_gathered"] if s["id"] == "c0-0"] == []
+    assert f"3655005{assumed} [^c0-0]" in llm.asked("deep_report")[-1].user
+    assert f"3,655,005{assumed} — 计算" in str(answer_of(state).text)
 
 
-async def test_a_number_from_nowhere_keeps_only_its_own_lines_from_being_cited() -> None:
+async def test_only_the_lines_that_rest_on_a_number_from_nowhere_are_assumed_and_each_on_its_own(
+) -> None:  # fmt: skip
     program = (
-        "rate = 8765\nprint(f'417 × 3 = {417 * 3}')\nprint(f'much: {rate * 417}')\n"
-        "print(f'1251 × 2 = {417 * 3 * 2}')"
+        "rate, hours = 8765, 733\nprint(f'417 × 3 = {417 * 3}')\nprint(f'much: {rate * 417}')\n"
+        "print(f'1251 × 2 = {417 * 3 * 2}')\nprint(f'all: {rate * hours / 1e6:.1f}')"
     )
     llm = calculating(program)
     async with deep_laboratory(llm, web=Web(long_page)) as lab:
         state = await research(lab)
+    one, both = (say("tools.assumed", "zh", numbers=each) for each in ("8765", "8765，733"))
     [source] = [each for each in state["sources_gathered"] if each["id"] == "c0-0"]
-    assert source["quotes"] == ["417 × 3 = 1251\n1251 × 2 = 2502"]
-    assert "much" not in llm.asked("deep_report")[-1].user
+    assert source["quotes"][0].splitlines() == [
+        "417 × 3 = 1251", f"much: 3655005{one}", "1251 × 2 = 2502", f"all: 6.4{both}",
+    ]  # fmt: skip
+    assert source["assumed"] == [f"much: 3655005{one}", f"all: 6.4{both}"]
+    assert len(llm.asked("deep_explore")) == 2, "what stands is no reason to wait"
+
+
+async def test_a_number_that_no_line_rests_on_is_no_assumption() -> None:
+    program = "width = 8765\nprint(f'417 × 3 = {417 * 3}')"
+    llm = calculating(program)
+    async with deep_laboratory(llm, web=Web(long_page)) as lab:
+        state = await research(lab)
+    [source] = [each for each in state["sources_gathered"] if each["id"] == "c0-0"]
+    assert (source["quotes"], source.get("assumed")) == (["417 × 3 = 1251"], None)
 
 
 async def test_a_program_may_calculate_with_what_it_has_printed_as_a_result() -> None:
@@ -420,7 +436,9 @@ async def test_a_sum_that_the_report_works_out_itself_is_not_shown_again_below_i
     assert f"**\n\n{block}" in shown[""], "what the text tells is shown, marked or not"
 
 
-async def test_a_change_waits_for_a_refused_program_and_keeps_what_was_calculated() -> None:
+async def test_a_change_waits_for_a_program_that_assumes_all_and_keeps_its_result() -> (
+    None
+):
     llm = Lead(
         lambda turn: [search("电芯成本")],
         lambda turn: [code("print(417 * 8765)"), change("安全"), search("热失控")],
@@ -438,20 +456,22 @@ async def test_a_change_waits_for_a_refused_program_and_keeps_what_was_calculate
     assert answers(told_next, "change_research_topic") == [waits]
     assert answers(told_next, "tavily_search")[-1] == waits
     assert block(after.user, "topic") == "安全"
-    assert "417 × 3 = 1251 [^c0-0]" in block(after.user, "notes")
+    assert "417 × 3 = 1251 [^c1-0]" in block(after.user, "notes")
     assert [topic["status"] for topic in state["plan"]] == ["done", "done"]
 
 
-async def test_a_program_is_not_founded_by_what_it_had_printed_before_from_nowhere() -> None:
+async def test_a_number_from_nowhere_stays_assumed_in_the_next_program() -> None:
     llm = Lead(
         lambda turn: [search("电芯成本")],
         lambda turn: [code("print(f'417 * 8765 = {417 * 8765}')")],
-        lambda turn: [code("print(f'417 * 8765 = {417 * 8765}')"), end()],
+        lambda turn: [code("print(f'417 * 8765 * 2 = {417 * 8765 * 2}')"), end()],
         lambda turn: [end()],
     )
     async with deep_laboratory(llm, web=Web(long_page)) as lab:
         state = await research(lab)
-    assert [s for s in state["sources_gathered"] if s["id"][0] == "c"] == []
+    programs = [s for s in state["sources_gathered"] if s["id"][0] == "c"]
+    assumed = say("tools.assumed", "zh", numbers="8765")
+    assert [each["quotes"][0].endswith(assumed) for each in programs] == [True, True]
 
 
 async def test_after_a_clearing_notes_and_pages_are_named_and_can_be_read_again() -> None:

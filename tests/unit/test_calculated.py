@@ -137,3 +137,12 @@ def test_a_line_is_told_for_each_cell_that_cites_its_program_however_small_its_n
     )
     assert len(told(cells, *lines, tag="de")) == len(lines)
     assert told(cells.replace("[1]", "[2](https://a.example)"), *lines, tag="de") == []
+
+
+def test_one_line_that_is_too_long_for_a_title_is_told_with_what_it_assumes() -> None:
+    line = "a month in the cheaper of both regions: 730 * 0.0416 * 12 * 3 + 55 * 12 = 1753.25 USD"
+    assert told("It comes to $1,753.25.[1]", f"{line} (730 assumed)") == [
+        "a month in the cheaper of both regions: 730 * 0.0416 * 12 * 3 + 55 * 12 = $1,753.25"
+        " (730 assumed)"
+    ]
+    assert told("It comes to $24.[1]", "12 * 2 = 24 USD (12 assumed)") == []

@@ -54,6 +54,8 @@ class Source(TypedDict):
     """Its URL is a redirect link whose target is not known."""
     sums: NotRequired[list[str]]
     """Of a calculation the lines that the text uses, with their figures as it writes them."""
+    assumed: NotRequired[list[str]]
+    """Of a calculation the lines that rest on numbers from nowhere, as its quote has them."""
 
 
 Diet = Literal["vegetarian", "vegan", "halal", "kosher", "gluten_free"]

@@ -21,7 +21,7 @@ _EVERYDAY = {Decimal(number) for number in (
 _UNITS = tuple(Decimal(factor) for factor in (
     1000, "0.001", 1_000_000, "0.000001", 1024, 1 / Decimal(1024)))  # fmt: skip
 """From a number in one unit to the same in another one: grams and kilograms, bytes."""
-_MOST, _DOUBLE, _COUNT = 1_000_000, 2, 12
+_MOST, _DOUBLE, _COUNT, _HUNDRED = 1_000_000, 2, 12, 100
 _TOLERANCE = -3
 """A power of ten as small is what a program compares or rounds by."""
 _LEAST_DIGITS, _MOST_DECIMALS, _WIDE = 3, 9, 15
@@ -154,7 +154,10 @@ class _Without(ast.NodeTransformer):
         value = node.value
         if isinstance(value, int | float) and not isinstance(value, bool):
             if _value(str(value)) in self._values:
-                return ast.Constant(value + type(value)(1))
+                # By as much as a rounded result shows.
+                return ast.Constant(
+                    value + type(value)(1) + (value // 2 if value >= _HUNDRED else 0)
+                )
         elif isinstance(value, str) and not self._values.isdisjoint(_numbers(value)):
             other = _value(value.strip())
             return ast.Constant(str(other + 1) if other is not None else "")
@@ -168,16 +171,19 @@ def results_among(numbers: Iterable[str], printed: str) -> list[str]:
     return [number for number in every if number not in left]
 
 
-def lines_alike(text: str, other: str) -> str:
-    """Return the lines of a program's result that another run has alike, where they tell figures.
+def lines_apart(text: str, other: str) -> set[int]:
+    """Return which lines of a program's result another run has otherwise.
 
-    >>> lines_alike("4 × 3 = 12\\n12 × 0.19 = 2.28", "4 × 3 = 12\\n12 × 1.19 = 14.28")
-    '4 × 3 = 12'
+    All of them where that printed more or less, or has no line of figures alike.
+
+    >>> lines_apart("4 × 3 = 12\\n12 × 0.19 = 2.28", "4 × 3 = 12\\n12 × 1.19 = 14.28")
+    {1}
     """
     lines, others = text.splitlines(), other.splitlines()
-    alike = [a for a, b in zip(lines, others, strict=False) if a == b]
+    apart = {at for at, (a, b) in enumerate(zip(lines, others, strict=False)) if a != b}
+    alike = (line for at, line in enumerate(lines) if at not in apart)
     is_same_run = len(lines) == len(others) and any(any(map(str.isdigit, line)) for line in alike)
-    return "\n".join(alike) if is_same_run else ""
+    return apart if is_same_run else {*range(len(lines))}
 
 
 def _literals(program: str) -> Iterator[str]:

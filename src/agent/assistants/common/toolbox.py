@@ -14,6 +14,7 @@ from typing import Any, Literal, cast
 from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 from langchain_core.tools import BaseTool, tool
 
+from agent.assistants.common.assumed import AssumptionFinder
 from agent.assistants.common.document_tools import (
     LIST_DOCUMENTS,
     OPEN_DOCUMENT,
@@ -23,7 +24,6 @@ from agent.assistants.common.document_tools import (
 )
 from agent.assistants.common.gaps import gap_of
 from agent.assistants.common.inside_words import KeptInside
-from agent.assistants.common.literals import lines_alike, results_among, without_literals
 from agent.assistants.common.own_documents import (
     SEARCH_DOCUMENTS,
     OwnPassages,
@@ -113,7 +113,10 @@ class ToolPolicy:
     maps: bool = False
     runner: CodeRunner | None = None
     unfounded: Callable[[str], Awaitable[list[str]]] | None = None
-    """Returns the numbers of a program that stand nowhere; its result cannot be cited then."""
+    """Returns the numbers of a program that stand nowhere: what rests on them is told as assumed.
+
+    Without it no result can be cited.
+    """
     inside: KeptInside | None = None
     """What no query may take outside."""
     told: Mapping[str, Any] = field(default_factory=dict)
@@ -183,6 +186,8 @@ class ToolOutcome:
     """What the call alone has brought."""
     calculation: Source | None = None
     """What a program's result is cited as."""
+    is_assumed: bool = False
+    """Whether all of it rests on numbers from nowhere."""
     gaps: list[Gap] = field(default_factory=list)
 
     @property
@@ -524,22 +529,25 @@ class Toolbox:
         self.tell("code", outcome.id, line, seconds=time.monotonic() - began)
 
     async def _cite_code(self, outcome: ToolOutcome) -> None:
-        """Make the result of a program citable, but for lines with numbers from nowhere."""
+        """Make the result of a program citable; numbers from nowhere are told as assumed."""
         if self.policy.unfounded is None or outcome.failed:
             return
-        (lost, without), text = await self._unfounded(outcome.asked), outcome.text
-        if lost:
-            numbers, text = ", ".join(lost[:_NUMBERS]), lines_alike(text, without)
-            key = "tools.unfounded_rest" if text else "tools.unfounded"
-            outcome.hint = say(key, self.language, numbers=numbers)
-        if not text:
-            return
+        assert self.policy.runner is not None
+        reader = reader_language(self.turn)
+        finder = AssumptionFinder(self.policy.runner, self.policy.unfounded, self.language, reader)
+        found = await finder.in_result(outcome.asked, outcome.text)
+        outcome.text = found.text
+        if found.numbers:
+            numbers, outcome.is_assumed = ", ".join(found.numbers[:_NUMBERS]), found.is_all
+            outcome.hint = say("tools.unfounded", self.language, numbers=numbers)
         form = await asyncio.to_thread(number_form, answer_tag(self.turn))
-        title = form.written(self._sums(text), "")
         outcome.calculation = Source(
-            id=f"{outcome.id}-0", kind="document", title=title, url="",
-            provider=say("tools.calculation", reader_language(self.turn)), quotes=[text],
+            id=f"{outcome.id}-0", kind="document", url="", quotes=[found.text],
+            title=form.written(self._sums(found.text), ""),
+            provider=say("tools.calculation", reader),
         )  # fmt: skip
+        if found.lines:
+            outcome.calculation["assumed"] = [*found.lines]
         outcome.source_ids = [outcome.calculation["id"]]
 
     def _sums(self, text: str) -> str:
@@ -550,26 +558,6 @@ class Toolbox:
         told = say("punctuation.comma", self.language).join(dict.fromkeys(names))
         title = short(told if len(lines) > 1 and names else text)
         return say("tools.worked_out", reader_language(self.turn)) if title.endswith("…") else title
-
-    async def _unfounded(self, program: str) -> tuple[list[str], str]:
-        """Return the numbers of a program that stand nowhere and are none of its own results.
-
-        A result is printed without the number in the program, too. With what it prints where these
-        numbers are others.
-        """
-        assert self.policy.unfounded is not None
-        assert self.policy.runner is not None
-        lost, text = await self.policy.unfounded(program), ""
-        while lost and (changed := without_literals(program, lost)):
-            try:
-                printed = await self.policy.runner.run(changed)
-            except AgentError:
-                break
-            text = "" if printed.error else code_text(printed, self.language)
-            if not (found := results_among(lost, text)):
-                break
-            lost, text = [number for number in lost if number not in found], ""
-        return lost, text
 
 
 def is_calculation(source: Source) -> bool:

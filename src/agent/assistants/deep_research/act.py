@@ -159,8 +159,8 @@ class _Step:
         for gap in [gap for o in every for result in o.results for gap in result.gaps]:
             self.emit(event("gap", NODE, text=gap["message"]))
         programs = [each for each in outcomes if each.kind == "code"]
-        if any(each.failed or (each.hint and not each.calculation) for each in programs):
-            # A change or end beside a program that failed would leave its refusal unread.
+        if any(each.failed or each.is_assumed for each in programs):
+            # A change or end beside a program that failed, or assumes all, would leave it unread.
             rulings = ["code_first" if r == MOVED or (c["name"] in (CHANGE, END) and r is None)
                        else r for c, r in zip(calls, rulings, strict=True)]  # fmt: skip
             allowed, moved = [c for c in allowed if c["name"] not in (CHANGE, END)], []
@@ -324,7 +324,7 @@ class _Step:
     async def _unfounded(self, program: str) -> list[str]:
         """Return the numbers of a program that neither sources, question nor notes have.
 
-        Results of earlier programs are sources; what stood on numbers from nowhere is none.
+        Results of earlier programs are known, but for what rests on numbers from nowhere.
         """
         state, turn = self.state, self.state["turn"]
         texts = [turn["question"], turn["today"], state["conversation"], *state.get("notes", [])]
@@ -334,7 +334,13 @@ class _Step:
             texts += [thought_of(call) for call in calls]
             texts += [] if message.name == CODE else [str(message.text)]
         sources = [*state["previous"]["sources"], *state.get("sources_gathered", [])]
-        texts += [quote for source in sources for quote in source["quotes"]]
+        texts += [
+            line
+            for source in sources
+            for quote in source["quotes"]
+            for line in quote.splitlines()
+            if line not in source.get("assumed", ())
+        ]
         texts += (await self._own()).texts.values()
         texts += [item.text for item in await self.workspace.items()]
         return await compute(lambda: unfounded(program, texts), otherwise=list)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 
-from agent.assistants.common.tool_results import rounded
+from agent.assistants.common.tool_results import rounded, short
 from agent.core.strings import split_at
 from agent.evidence.claims.statements import Statement
 from agent.evidence.figures import Figure, figures, same
@@ -42,7 +42,8 @@ class UsedSums:
         # What a line rests on was worked out before it.
         for source in reversed(programs):
             lines = rounded(source["quotes"][0]).strip().splitlines()
-            for line in reversed(lines) if len(lines) > 1 else ():
+            is_titled = len(lines) == 1 and not short(lines[0]).endswith("…")
+            for line in () if is_titled else reversed(lines):
                 if told := self._as_told(line, self.marks.get(source["id"], "")):
                     chosen.setdefault(source["id"], []).insert(0, told)
         shown, once = set[str](), dict[str, list[str]]()
