@@ -79,6 +79,34 @@ def test_a_name_s_next_record_is_listed_behind_other_places() -> None:
     assert sum(source.startswith("a4-") for source in shown) == 3, "the best of each search stay"
 
 
+def test_what_was_asked_for_is_listed_before_what_lies_around_what_was_found() -> None:
+    """The cafés by each of eight museums took the room of all museums but three."""
+    museums = [place(n, source=f"a0-{n}", distance_from=None) for n in range(12)]
+    cafés = [
+        place(100 + n, name=f"Café {n}", source=f"a{n // 5 + 1}-{n}", keywords=["café"],
+              distance_from=museums[n // 5]["name"])
+        for n in range(40)
+    ]  # fmt: skip
+    shown = [each["name"] for each in listed_places([*museums, *cafés], "")]
+    assert shown[:12] == [each["name"] for each in museums]
+    around = [each["distance_from"] for each in listed_places([*museums, *cafés], "")[12:]]
+    assert {*around} == {each["name"] for each in museums[:8]}, "the best of each search stay"
+    hall = place(50, name="Halle", keywords=[], distance_from=None)
+    asked = [place(100 + n, distance_from="Halle") for n in range(20)]
+    assert len(listed_places([hall, *asked, *museums], "")) == 20
+    near = [p for p in listed_places([hall, *asked, *museums], "") if p["distance_from"]]
+    assert len(near) > 8, "what is around a place that the question names is asked for"
+
+
+def test_a_place_with_two_records_side_by_side_is_listed_once() -> None:
+    twice = [place(n, name="Oodi", distance_from=None) for n in range(2)]
+    far = place(2, name="Oodi", wgs84={"lng": 13.5, "lat": 52.6})
+    stop = place(5, name="Oodi", category="tram stop")
+    bare = [place(n, name="parking", nameless=True) for n in (3, 4)]
+    assert listed_places([*twice, far, stop, *bare], "") == [twice[0], far, stop, *bare]
+    assert listed_places(twice, "", stops=[twice[1]["id"]]) == twice
+
+
 def test_a_planned_stop_is_listed_whatever_its_rank() -> None:
     shown = [each["id"] for each in listed_places(MANY, "", stops=["osm:node/28"])]
     assert len(shown) == MOST_LISTED

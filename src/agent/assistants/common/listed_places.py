@@ -1,11 +1,12 @@
 """Choose which places a model is shown, and tell it of how many they are."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
+from agent.core.strings import letters_of
 from agent.evidence.citations import cited_ids
 from agent.evidence.geo import distance_text, metres_apart
-from agent.evidence.kinds import is_of_no_kind_searched, kind_searched
+from agent.evidence.kinds import is_of_no_kind_searched, is_stop, kind_searched
 from agent.evidence.mentions import fails_a_demand, mentioned, source_ids, without_branch
 from agent.evidence.names import origin_text, own_distance
 from agent.evidence.records import kind_word
@@ -16,6 +17,8 @@ from agent.texts import Language, is_chinese, say
 MOST_LISTED = 20
 """Places in a prompt, beside those that are named."""
 _OF_A_SEARCH = 3
+_ONE_PLACE = 60
+"""Metres between two records of one place."""
 _SAME_M = 1
 """Metres between a place and the end of a way to it: ends have six decimals."""
 
@@ -53,8 +56,10 @@ def listed_places(
     """Return the best places, and those that texts name or are stops, by their ids.
 
     These whatever their rank; the kinds share the room that is left in turn. The best of each
-    search are there, too: what was looked for last is named nowhere. All in their order.
+    search are there, too: what was looked for last is named nowhere. All in their order, and each
+    once: of two records of one kind, side by side, the first.
     """
+    places = _without_twins(places, stops)
     if len(places) <= most:
         return list(places)
     named = {*_named(places, texts), *(p["id"] for p in places if p["id"] in stops)}
@@ -67,6 +72,18 @@ def listed_places(
             shown.add(place["id"])
             taken[_search(place)] += 1
     return [place for place in places if place["id"] in shown]
+
+
+def _without_twins(places: Sequence[Place], stops: Collection[str]) -> list[Place]:
+    """Return the places without another record of one; stops keep theirs."""
+    kept, of_name = list[Place](), defaultdict[tuple[str, str | None], list[Place]](list)
+    for place in places:
+        same = of_name[place["name"], place["category"]]
+        twins = (metres_apart(place["wgs84"], each["wgs84"]) < _ONE_PLACE for each in same)
+        if place["id"] in stops or place.get("nameless") or not any(twins):
+            kept.append(place)
+            same.append(place)
+    return kept
 
 
 def _search(place: Place) -> str:
@@ -90,19 +107,53 @@ def _in_turn(places: Sequence[Place]) -> list[Place]:
     The nearest twenty of a search for restaurants and cafés were all restaurants. Where nothing
     tells how far they are, those whose hours are known come first: a day is planned by them. What
     fails a demand, or is of no kind searched, is behind all others, and so is a name's next record:
-    a square's tram stops and taxi rank.
+    a square's tram stops and taxi rank. So is what was looked for around a place that a search had
+    found: the cafés by each of eight museums left room for three of the museums.
     """
+    found = {
+        name for one in places if one["keywords"] for name in (one["name"], one.get("name_en"))
+    }
     taken, turns, names = Counter[tuple[object, ...]](), dict[str, tuple[bool, int]](), set[str]()
     for place in sorted(places, key=lambda each: not (each["distance_from"] or each["open_time"])):
         own = f"{_search(place)} {place['name']}"
         is_again = own in names and not place["distance_from"]
         names.add(own)
         is_last = is_again or fails_a_demand(place) or is_of_no_kind_searched(place)
+        is_last = is_last or (place["distance_from"] or "") in found
         sought = place["keywords"] or [without_branch(place["category"] or "")]
         group = is_last, place["distance_from"], *sought
         taken[group] += 1
         turns[place["id"]] = is_last, taken[group]
     return sorted(places, key=lambda each: turns[each["id"]])
+
+
+def records_again(places: Iterable[Place]) -> set[str]:
+    """Return the ids of records that another one before them stands for.
+
+    A square found under its name in two languages has two, a tram stop one for each direction. A
+    word of a kind is no name.
+    """
+    firsts, again = list[tuple[Place, set[str]]](), set[str]()
+    for place in places:
+        names = set[str]() if place.get("nameless") else _names_of(place)
+        namesakes = [first for first, known in firsts if names & known]
+        if any(_is_one(place, first) for first in namesakes):
+            again.add(place["id"])
+        else:
+            firsts.append((place, names))
+    return again
+
+
+def _is_one(place: Place, namesake: Place) -> bool:
+    """Return whether records of one name are one place: side by side, or a stop of one kind."""
+    if metres_apart(place["wgs84"], namesake["wgs84"]) < _ONE_PLACE:
+        return True
+    return not is_stop(place) and place["category"] == namesake["category"]
+
+
+def _names_of(place: Place) -> set[str]:
+    names = (place["name"], place.get("name_en", ""), *place.get("other_names", []))
+    return {letters_of(name) for name in names} - {""}
 
 
 def listed_of(listed: Sequence[Place], places: Sequence[Place], language: Language) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, cast
 
-from agent.assistants.common.listed_places import chosen_places
+from agent.assistants.common.listed_places import chosen_places, records_again
 from agent.assistants.common.told_verdicts import (
     BY_ANSWER,
     SettledWish,
@@ -20,7 +20,6 @@ from agent.evidence.geo import metres_apart
 from agent.evidence.kinds import (
     is_of_no_kind_searched,
     is_of_none,
-    is_stop,
     kinds_searched,
 )
 from agent.evidence.mentions import (
@@ -84,8 +83,6 @@ OF_ITS_ORIGIN = frozenset({"walk_m", "walk_s", "distance_from_en"})
 """Keys of a place that hold from where its distance is told."""
 _MOST_OTHERS = 4
 """Cards beside those of the places that a text names."""
-_ONE_PLACE = 60
-"""Metres between two records of one place."""
 _BESIDE_M = 2000
 """As far as one looks for a car park or a café beside something else."""
 _NEXT_DOOR_M = 50
@@ -320,7 +317,7 @@ def _with_mentions(
     named = mentioned(places, text)
     # Of namesakes, two branches of a café, a text names the one that it cites.
     told = {named[id] for id in cited if id in named}
-    twice = _records_again(places)
+    twice = records_again(places)
     named = {id: at for id, at in named.items()
              if id in cited or not (at in told or id in twice)}  # fmt: skip
     last = len(places) + len(used) + 1
@@ -350,7 +347,7 @@ def on_cards(
     day, is read for its plan, and shows none besides.
     """
     named = [place for place in places if place.get("mentioned")]
-    again = _records_again(named) if is_report else ()
+    again = records_again(named) if is_report else ()
     named = [place for place in named if place["id"] not in again]
     names = {name for place in named for name in (place["name"], place.get("name_en"))}
     unnamed = (place for place in places if not (place.get("mentioned") or _lacks(place)))
@@ -358,11 +355,6 @@ def on_cards(
     others = others[: 0 if (is_report or is_day) and named else _MOST_OTHERS]
     asked = [_without_unasked(_without_clock(place)) for place in [*named, *others]]
     return _in_traditional(asked, _AS_LISTED) if language == "zh-Hant" else asked
-
-
-def _names_of(place: Place) -> set[str]:
-    names = (place["name"], place.get("name_en", ""), *place.get("other_names", []))
-    return {letters_of(name) for name in names} - {""}
 
 
 def _lacks(place: Place) -> bool:
@@ -383,28 +375,6 @@ def _without_unasked(place: Place) -> Place:
     further = [each for each in place.get("further", []) if "unasked" not in each]
     kept = {key: value for key, value in place.items() if key != "further"}
     return cast(Place, kept | ({"further": further} if further else {}))
-
-
-def _records_again(places: Iterable[Place]) -> set[str]:
-    """Return the ids of records that another one before them stands for.
-
-    A square found under its name in two languages has two, a tram stop one for each direction.
-    """
-    firsts, again = list[tuple[Place, set[str]]](), set[str]()
-    for place in places:
-        names = _names_of(place)
-        if any(names & known and _is_one(place, first) for first, known in firsts):
-            again.add(place["id"])
-        else:
-            firsts.append((place, names))
-    return again
-
-
-def _is_one(place: Place, namesake: Place) -> bool:
-    """Return whether records of one name are one place: side by side, or a stop of one kind."""
-    if metres_apart(place["wgs84"], namesake["wgs84"]) < _ONE_PLACE:
-        return True
-    return not is_stop(place) and place["category"] == namesake["category"]
 
 
 def _is_unasked(place: Place) -> bool:
