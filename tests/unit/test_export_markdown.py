@@ -1,6 +1,7 @@
 """An answer as Markdown: what a reader of Markdown can follow, and what plain text shows."""
 
 import io
+from dataclasses import replace
 
 import docx
 import pytest
@@ -13,6 +14,7 @@ from agent.export.html import html_page
 from agent.export.markdown import answer_markdown, markdown_document, place_table
 from agent.export.pdf import pdf_document
 from agent.export.word import word_document
+from agent.texts import say
 from tests.unit.export_samples import NOTICE, answer, place, source
 from tests.unit.test_cli_console import outcome
 
@@ -97,6 +99,19 @@ def test_a_place_is_told_once() -> None:
     assert written.count("和平菓局") == len(["card", "source"])
     rows = [line for line in written.splitlines() if line.startswith("| ") and "m |" in line]
     assert [row.split(" | ")[:2] for row in rows] == [["| 3", "[茶馆][link-2]"]]
+
+
+def test_a_place_that_a_row_of_the_answer_tells_has_no_other_row_and_no_card() -> None:
+    """A dossier's table of three saunas stood again below it, and one behind a paragraph."""
+    text = f"| 店 | 价 |\n|---|---|\n| 书店[2]({LONG}) | 88 |\n\n书店很安静[2]({LONG})。"
+    record = source(2, LONG, "书店")
+    record["id"] = "a0-7"
+    given = answer(answer=text, sources=[record], places=[place(2, "书店", source="a0-7")])
+    written = answer_markdown(given)
+    assert say("export.places", "zh") not in written
+    assert "王府井大街138号" not in written
+    other = replace(given, answer=text.partition("\n\n")[0].replace(f"[2]({LONG})", ""))
+    assert "王府井大街138号" in answer_markdown(other), "a row that cites no record tells none"
 
 
 def test_a_numbered_list_of_places_has_the_numbers_of_their_pins() -> None:

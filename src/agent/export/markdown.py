@@ -314,7 +314,7 @@ def markdown_document(answer: FinishedAnswer) -> str:
 def answer_markdown(answer: FinishedAnswer) -> str:
     """Return an answer, its places and sources; their addresses stand at the end, behind labels.
 
-    A place is told once: on its line in the text, else in the table.
+    A place is told once: on its line or in a row of the text, else in a table below it.
     """
     return _answer_markdown(answer, answer_text(answer))
 
@@ -329,8 +329,8 @@ def _answer_markdown(answer: FinishedAnswer, text: str) -> str:
     if checked := checked_sentences(answer):
         parts.append(f"## {say('export.checked.title', language)}")
         parts.append("\n".join(f"- {_checked_line(one)}" for one in checked))
-    places = [place for place in by_mention(answer.places) if place["id"] not in cards.shown]
-    if places:
+    told = cards.shown | cards.in_tables(answer_parser().parse(text))
+    if places := [place for place in by_mention(answer.places) if place["id"] not in told]:
         parts.append(f"## {say('export.places', language)}")
         parts.append(place_table(places, language))
     if credited := credit_left(answer):

@@ -128,6 +128,19 @@ class PlaceCards:
         self._records = {str(number) for number, _ in self._places if number}
         self._is_planned = answer.outing is not None
 
+    def in_tables(self, tokens: Sequence[Token]) -> set[str]:
+        """Return the ids of the places that rows of an answer's own tables name and cite."""
+        told, cites, words = set[str](), set[int](), ""
+        for before, token in pairwise(tokens):
+            if token.type == "tr_close":
+                named = mentioned([place for cited, place in self._places if cited in cites], words)
+                told |= named.keys()
+                cites, words = set(), ""
+            elif before.type in ("td_open", "th_open") and token.type == "inline":
+                cites.update(_cites(token.children or []))
+                words += f"{token.content}\n"
+        return told
+
     def apply(self, tokens: list[Token]) -> list[Token]:
         """Return an answer's tokens with its cards, beside a planned day in its order."""
         marked = self.mark(tokens)
@@ -188,10 +201,11 @@ class PlaceCards:
         """Return the places whose cards stand behind a paragraph, by where that closes.
 
         It is the first to cite their records, and names them, or nothing else in bold. Of many
-        none is on a card: that is a summary. What others are far from is where one looked. What the
-        opening of a list only touches has its card at the item that tells of it, too.
+        none is on a card: that is a summary. Nor is what a table's row tells, and what others are
+        far from, where one looked. What the opening of a list only touches has its card at the
+        item that tells of it, too.
         """
-        in_items = self._told_in_items(tokens, fronts)
+        in_items, tabled = self._told_in_items(tokens, fronts), self.in_tables(tokens)
         leads = {number for number, place in self._places if place["id"] in self.shown}
         cited_at, ordered, found = set[int](), list[bool](), dict[int, list[tuple[int, Place]]]()
         origins = {place["distance_from"] for _, place in self._places} - {None}
@@ -221,8 +235,7 @@ class PlaceCards:
                 and len(self._records & {*map(str, cites)}) == 1
             )
             told = [(n, place) for n in new for cited, place in self._places
-                    if n == cited and place["id"] not in self.shown
-                    and place["id"] not in self._left_out
+                    if n == cited and place["id"] not in {*self.shown, *self._left_out, *tabled}
                     and (place["id"] in named or (is_one and not named))
                     and origins.isdisjoint((place["name"], place.get("name_en")))]  # fmt: skip
             if 0 < len(told) <= _MOST_BEHIND:
