@@ -436,9 +436,7 @@ async def test_a_sum_that_the_report_works_out_itself_is_not_shown_again_below_i
     assert f"**\n\n{block}" in shown[""], "what the text tells is shown, marked or not"
 
 
-async def test_a_change_waits_for_a_program_that_assumes_all_and_keeps_its_result() -> (
-    None
-):
+async def test_a_change_waits_for_a_program_that_assumes_all_and_keeps_its_result() -> None:
     llm = Lead(
         lambda turn: [search("电芯成本")],
         lambda turn: [code("print(417 * 8765)"), change("安全"), search("热失控")],

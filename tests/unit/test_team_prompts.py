@@ -5,6 +5,7 @@ import re
 from typing import Any, cast
 
 import pytest
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.messages.tool import tool_call
 
 from agent.assistants.common.conversation import prompt_tokens
@@ -322,6 +323,80 @@ def test_verified_means_agreed_to_with_its_words_or_its_sum_and_a_look_for_the_o
     ]
     given = state(transcript=turns, evidence_pool=pool)
     assert unverified_reason(settled_answer(said(**more), given), given) == reason
+
+
+@by_examples
+def test_an_answer_in_two_units_is_one_value_however_its_sum_was_printed(
+    answer: str, printed: str, reason: str
+) -> None:
+    """The researcher's sum has the answer, the verifier's own what is printed."""
+    pool = [
+        evidence("s0", source_ids=["s0-0", "s0-1"]),
+        summed("c0", answer, "researcher"),
+        summed("c1", printed, "verifier"),
+    ]
+    given = state(transcript=[verdict(agreed=answer)], evidence_pool=pool)
+    settled = settled_answer(said(answer=answer, evidence=["c0", "c1"]), given)
+    assert unverified_reason(settled, given) == reason
+
+
+def test_a_sum_that_the_verifier_repeated_counts_though_the_settled_answer_names_another() -> None:
+    pool = [summed("c0", "1251", "researcher"), summed("c1", "1251", "verifier")]
+    given = state(transcript=[verdict(agreed="1251")], evidence_pool=pool)
+    assert (
+        unverified_reason(settled_answer(said(answer="1251", evidence=["c0"]), given), given) == ""
+    )
+
+
+def asked_after(*, verified: bool, **more: Any) -> TeamState:
+    """What is asked after an answer of 789 days, which left the page p0-0."""
+    told = {"final_answer": "789 days", "verified": verified}
+    return state(
+        messages=[
+            HumanMessage("How long?"), AIMessage("…", additional_kwargs=told),
+            HumanMessage("In weeks?"),
+        ],
+        previous={"sources": [source("p0-0", "It ran from one day to another.")], "places": []},
+        **{"evidence_pool": [], **more},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("verified", "value"), [(True, "112.714285714"), (False, "")])
+def test_a_follow_up_calculates_with_the_last_answer_where_that_was_verified(
+    verified: bool, value: str
+) -> None:
+    given = GivenVerdict(formula="789/7", evidence=["p0-0"])
+    assert value_of_verdict(given, asked_after(verified=verified)) == value
+
+
+@pytest.mark.parametrize(
+    ("verified", "answer", "evidence", "reason"),
+    [
+        (True, "789 days", ["p0-0"], ""),
+        (True, "112 weeks and 5 days", ["p0-0"], ""),
+        (True, "790 days", ["p0-0"], "unverified_figures"),
+        (False, "789 days", ["p0-0"], "unverified_figures"),
+        (True, "789 days", ["s0-0"], "unverified_figures"),
+    ],
+)
+def test_a_follow_up_may_say_the_last_answer_again_if_that_was_verified_and_nothing_new_is_cited(
+    verified: bool, answer: str, evidence: list[str], reason: str
+) -> None:
+    turns = [verdict(agreed=answer, quotes=[], looked_at=["p0-0"])]
+    given = asked_after(verified=verified, transcript=turns)
+    settled = settled_answer(said(answer=answer, evidence=evidence), given)
+    assert unverified_reason(settled, given) == reason
+
+
+def test_a_sum_of_days_comes_to_a_day_and_one_of_times_to_a_time_or_a_length() -> None:
+    known = state(sources_gathered=[source("s0-0", "From 31 January 2026, 6:24, for 1 month.")])
+    for formula, value in (("2026-01-31+1m", "2026-02-28"), ("6:24+1:42", "486 (8:06)")):
+        given = GivenVerdict(formula=formula, evidence=["s0-0"])
+        assert value_of_verdict(given, known) == ("" if "42" in formula else value)
+    later = state(sources_gathered=[source("s0-0", "At 6:24, and 1:42 hours more.")])
+    assert value_of_verdict(GivenVerdict(formula="6:24+1:42", evidence=["s0-0"]), later) == (
+        "486 (8:06)"
+    )
 
 
 @by_examples

@@ -7,7 +7,7 @@ no fact.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from functools import lru_cache
 from itertools import pairwise, product, starmap
@@ -16,7 +16,8 @@ from agent.core.processor import breathe
 from agent.core.strings import has_han, word_set
 from agent.evidence.language import KEPT_SENTENCES, SENTENCE, fold, with_places
 from agent.evidence.numerals import Digits, in_digits
-from agent.evidence.units import CENT, FOREIGN_MONTHS, MONEY, MONTHS, PREFIXES, SCALES, UNITS
+from agent.evidence.one_figure import Figure, in_two_units, words_between
+from agent.evidence.units import CENT, FOREIGN_MONTHS, MONTHS, PREFIXES, SCALES, UNITS
 from agent.evidence.written import (
     ANY_FOREIGN,
     MONTH,
@@ -30,10 +31,10 @@ from agent.evidence.written import (
 )
 from agent.texts import ADDRESS
 
-_TEN, _GREAT, _GROUP = 10, 100, 3
-_COUNTED = ("person", "second", "month", "year")
-"""What a small number in words may only count: two people, 三天."""
-_DAYS_A_MONTH, _HOUR, _LATE_NOON, _HALF_DAY, _DAY = 31, 60, 240, 720, 1440
+__all__ = ["Figure", "are_joined", "distinct", "figures", "is_one_day", "same"]
+
+_TEN, _GREAT = 10, 100
+_DAYS_A_MONTH, _HOUR, _LATE_NOON, _HALF_DAY = 31, 60, 240, 720
 
 _TIMES = (
     r"倍|x(?![A-Za-z]|\ ?\d)|fold(?![A-Za-z])|:1(?!\d|:)"
@@ -64,7 +65,7 @@ _MINUS = re.compile(
     r"|(?<![\d%°)€$£¥]\ )\b(?:minus|negative)\ )\Z",
     re.I,
 )
-_LONGEST_MINUS, _LONGEST_BETWEEN = 9, 16
+_LONGEST_MINUS = 9
 _INCH, (_ENERGY, _KWH) = UNITS["inch"][1], UNITS["kWh"]
 _FIGURE = re.compile(
     rf"""(?=[\d.{_FIRST}])(?<![A-Za-z0-9_.])(?<![A-Za-z]-)(?<!第)(?<!第\ )(?:
@@ -126,80 +127,6 @@ _GROUP_SIGN = re.compile(
 _JOINS = word_set("- – — ~ / 、 至 到 和 或 to and or en und et y e bis tot à hasta до и или")
 _FOR_A_HEAD = word_set("for por pour für je на за с") | {"", "for every"}
 _A_HEAD = word_set("あたり 当たり につき 당 마다 花费 消费 平均 只要 约 約 : ：") | {""}
-_BESIDE, _AND = ("", "and", "零"), ("and",)
-
-
-@dataclass(frozen=True)
-class Figure:
-    """Hold one figure: its span in the text, and a date, a time of day or a number of a kind."""
-
-    text: str
-    start: int
-    end: int
-    date: Date | None = None
-    clock: int | None = None
-    """Minutes after midnight."""
-    ambiguous: bool = False
-    """Nothing says in which half of the day the time is: twelve hours from it may be meant."""
-    value: Decimal = Decimal(0)
-    second: Decimal | None = None
-    """What else the number may be, where nothing tells what its separator is: 1.689 and 1,689."""
-    scale: Decimal = Decimal(1)
-    factor: Decimal = Decimal(1)
-    """How many of the base of its kind the unit is; the scale has it too."""
-    kind: str | None = None
-    """The kind of its unit; empty where nothing follows it, None where some other word does."""
-    prefixed: bool = False
-    per: tuple[str, Decimal] | None = None
-    """The kind of unit, and how many of its base, that it is counted by: 元/kWh, $ per 1,000."""
-
-    @property
-    def clocks(self) -> tuple[int, ...]:
-        """Return the times of day that may be meant, in minutes after midnight."""
-        if self.clock is None:
-            return ()
-        later = ((self.clock + _HALF_DAY) % _DAY,) if self.ambiguous else ()
-        return (self.clock, *later)
-
-    @property
-    def readings(self) -> "tuple[Figure, ...]":
-        """Return the figure in each of the ways in which it can be read."""
-        if self.second is None:
-            return (self,)
-        return replace(self, second=None), replace(self, value=self.second, second=None)
-
-    @property
-    def amount(self) -> Decimal:
-        """Return the value in the base unit of its kind."""
-        return self.value * self.scale
-
-    @property
-    def bare(self) -> Decimal:
-        """Return the value in the unit as it is written, or in none."""
-        return self.amount / self.factor
-
-    @property
-    def is_money(self) -> bool:
-        return self.kind in MONEY
-
-    @property
-    def telling(self) -> bool:
-        """Return whether it states a fact; a bare small number may only count what is listed."""
-        if self.date or self.clock is not None:
-            return True
-        if self.kind in _COUNTED and abs(self.value) < _TEN and not _has_digits(self.text, 1):
-            return self.value > 1 and self.value % 1 > 0
-        if self.kind or self.scale != 1:
-            return True
-        return self.has_decimals or abs(self.value) >= _GREAT or _has_digits(self.text, _GROUP)
-
-    @property
-    def has_decimals(self) -> bool:
-        return int(self.value.as_tuple().exponent) < 0
-
-
-def _has_digits(text: str, count: int) -> bool:
-    return sum(char.isdigit() for char in text) >= count
 
 
 def distinct(found: Iterable[Figure]) -> list[Figure]:
@@ -230,7 +157,7 @@ def _figures(text: str) -> list[Figure]:
     read = [figure for match in matches if (figure := _read(match, digits, text, sign))]
     read = _by_the_head(read, text)
     _share_units(read, text)
-    return _together(_in_their_halves(_of_their_currency(read), text), text)
+    return in_two_units(_in_their_halves(_of_their_currency(read), text), text)
 
 
 def _with_dash(hyphen: re.Match[str]) -> str:
@@ -253,13 +180,13 @@ def _by_the_head(read: Sequence[Figure], text: str) -> list[Figure]:
     for figure in read:
         if figure.kind == "person" and figure.value == 1:
             left = out[-1] if out else None
-            if left and left.is_money and _between(left, figure, text).lower() in _FOR_A_HEAD:
+            if left and left.is_money and words_between(left, figure, text).lower() in _FOR_A_HEAD:
                 out[-1] = replace(left, per=_PERSON)
                 continue
             out.append(head := figure)
             continue
         is_price = figure.is_money and out and out[-1] is head
-        if is_price and _between(head, figure, text).lstrip("様分前 ") in _A_HEAD:
+        if is_price and words_between(head, figure, text).lstrip("様分前 ") in _A_HEAD:
             out[-1] = replace(figure, per=_PERSON)
         else:
             out.append(figure)
@@ -269,15 +196,9 @@ def _by_the_head(read: Sequence[Figure], text: str) -> list[Figure]:
 _PERSON = ("person", Decimal(1))
 
 
-def _between(left: Figure, right: Figure, text: str) -> str:
-    """Return the few words between two figures; where there are many, what is no word."""
-    words = text[left.end : min(right.start, left.end + _LONGEST_BETWEEN)]
-    return words.strip() if right.start - left.end < _LONGEST_BETWEEN else "…"
-
-
 def are_joined(left: Figure, right: Figure, text: str) -> bool:
     """Return whether two figures are the ends of a range, or of one list."""
-    return fold(_between(left, right, text)) in _JOINS
+    return fold(words_between(left, right, text)) in _JOINS
 
 
 def _of_their_currency(read: list[Figure]) -> list[Figure]:
@@ -319,39 +240,6 @@ def _share_units(read: list[Figure], text: str) -> None:
         is_bare = left.prefixed and not right.kind and not right.date and right.clock is None
         if is_bare and are_joined(left, right, text):
             read[i + 1] = replace(right, kind=left.kind, prefixed=True)
-
-
-def _together(read: Iterable[Figure], text: str) -> list[Figure]:
-    """Return the figures, a value in two units as one: 3元5角, 1 hour 20 minutes, $3 and 50."""
-    out = list[Figure]()
-    for figure in read:
-        left = out[-1] if out else None
-        if left and (small := _rest_of(left, figure)) and _beside(left, figure, text):
-            whole = (left.amount + small * figure.value) / small
-            own = text[left.start : figure.end]
-            out[-1] = replace(left, text=own, end=figure.end, value=whole, second=None,
-                              scale=small, factor=small, per=figure.per)  # fmt: skip
-        else:
-            out.append(figure)
-    return out
-
-
-def _rest_of(left: Figure, figure: Figure) -> Decimal | None:
-    """Return the smaller unit in which a figure goes on with the one before it."""
-    if not left.kind or left.per or left.prefixed or figure.prefixed or figure.value < 0:
-        return None
-    if left.kind == figure.kind and figure.amount < left.scale > figure.scale:
-        return figure.scale
-    cents = left.kind in ("dollar", "euro") and left.scale == 1 and not figure.kind
-    is_number = not figure.date and figure.clock is None and figure.scale == 1
-    if cents and is_number and 9 < figure.value < _GREAT and figure.value % 1 == 0:
-        return Decimal(1) / _GREAT
-    return None
-
-
-def _beside(left: Figure, figure: Figure, text: str) -> bool:
-    is_apart = text[left.end : left.end + 2].isspace() and figure.start > left.end + 1
-    return not is_apart and _between(left, figure, text) in (_BESIDE if figure.kind else _AND)
 
 
 def _is_day_beside(figure: Figure, other: Figure) -> bool:
@@ -539,7 +427,7 @@ def _says_same(one: Figure, other: Figure) -> bool:
     if one.per and other.per and one.per != other.per:
         return False
     if one.kind and other.kind:
-        one, other = _as_energy(one, other), _as_energy(other, one)
+        one, other = (_in_months(_as_energy(*pair)) for pair in ((one, other), (other, one)))
         is_cents = CENT in (one.kind, other.kind) and one.is_money and other.is_money
         is_one = is_cents or one.kind == other.kind
         return is_one and _is_rounded(one.amount, other.amount, _half_step(one))
@@ -563,6 +451,12 @@ def _as_energy(figure: Figure, beside: Figure) -> Figure:
     if beside.kind != _ENERGY or figure.text[-2:].lstrip("0123456789 千万亿") != "度":
         return figure
     return replace(figure, kind=_ENERGY, scale=figure.scale * _KWH, factor=_KWH)
+
+
+def _in_months(figure: Figure) -> Figure:
+    return (
+        replace(figure, kind="month", scale=figure.scale * 12) if figure.kind == "year" else figure
+    )
 
 
 def _told(figure: Figure) -> Decimal:

@@ -1,9 +1,10 @@
 """Tell which figures of a text state something, and do not only count."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from agent.evidence.figures import Figure
+from agent.evidence.figures import Figure, figures, same
 from agent.evidence.language import fold
+from agent.evidence.one_figure import told_by_parts
 from agent.evidence.units import SCALES
 
 _A_FEW, _A_WORD = 3, 2
@@ -18,6 +19,18 @@ def states(figure: Figure) -> bool:
     if figure.kind:
         return figure.telling
     return abs(figure.value) > _A_FEW or figure.has_decimals
+
+
+def quantities(text: str) -> list[Figure]:
+    """Return the figures of a bare answer: in one, 112 weeks, 5 days are one value, too."""
+    apart, joined = figures(text), figures(text.replace(", ", " and "))
+    is_one = len(joined) < len(apart) and not any(figure.date for figure in apart)
+    return joined if is_one else apart
+
+
+def is_told(figure: Figure, found: Sequence[Figure]) -> bool:
+    """Return whether others say a figure; a value in two units they may tell by its parts."""
+    return any(same(figure, one) for one in found) or told_by_parts(figure, found)
 
 
 def without_figures(text: str, read: Iterable[Figure]) -> str:

@@ -15,6 +15,7 @@ from agent.core.patterns import PIECE, any_word
 from agent.core.strings import GROUPED_DIGITS, digit_runs, has_any, has_han, without_digit_groups
 from agent.evidence.figures import figures
 from agent.evidence.language import sentence_spans
+from agent.evidence.stated import quantities
 from agent.knowledge.terms import terms
 
 _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "「": "」", "『": "』", "`": "`"}
@@ -168,7 +169,7 @@ def _measures(text: str) -> set[tuple[str, Decimal]]:
 
     A sign may stand in a word: 短6.4公里 is -6400 米.
     """
-    return {(figure.kind, abs(figure.amount)) for figure in figures(text) if figure.kind}
+    return {(figure.kind, abs(figure.amount)) for figure in quantities(text) if figure.kind}
 
 
 def _numbers(text: str, *, whole: bool) -> set[Decimal]:

@@ -12,9 +12,10 @@ from agent.assistants.team_answer.tools import calculation_numbers
 from agent.assistants.team_answer.verdict import Settled, without_signals
 from agent.core.strings import split_at
 from agent.evidence.citations import MARKER
-from agent.evidence.figures import Figure, figures, same
+from agent.evidence.figures import Figure, figures
 from agent.evidence.language import sentence_spans
 from agent.evidence.queries import clean_text
+from agent.evidence.stated import is_told, quantities
 from agent.state import reader_language
 from agent.texts import say
 
@@ -85,7 +86,7 @@ def idle_calculations(
     One leads there by a result that the answer has, or that such a calculation goes on with.
     """
     left = [each for each in pool if each["kind"] == "code" and each["id"] in names]
-    stated = [figure for figure in figures(answer) if figure.telling]
+    stated = [figure for figure in quantities(answer) if figure.telling]
     leading = [each for each in left if _has_any(figures(rounded(each["text"])), stated)]
     if not leading:
         return set()
@@ -108,7 +109,7 @@ def _results(calculation: ToolEvidence) -> list[Figure]:
 
 
 def _has_any(found: Sequence[Figure], wanted: Sequence[Figure]) -> bool:
-    return any(same(one, other) for one in wanted for other in found)
+    return any(is_told(one, found) for one in wanted)
 
 
 def _without(idle: Collection[str], explanation: str) -> str:

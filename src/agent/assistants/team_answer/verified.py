@@ -5,12 +5,18 @@ its own for what was calculated, after it looked for what would refute it.
 """
 
 from collections.abc import Collection, Sequence
-from decimal import Decimal
+from decimal import Context, Decimal
+
+from langchain_core.messages import AIMessage
 
 from agent.assistants.common.claims import ClaimCheck
-from agent.assistants.common.tool_results import rounded
 from agent.assistants.team_answer.answer_form import same_answer
-from agent.assistants.team_answer.evidence_view import known_sources, lookups, nearest_sources
+from agent.assistants.team_answer.evidence_view import (
+    known_sources,
+    lookups,
+    nearest_sources,
+    previous_sources,
+)
 from agent.assistants.team_answer.settlement import (
     SynthesizedAnswer,
     issued_ids,
@@ -21,14 +27,18 @@ from agent.assistants.team_answer.state import ChatTurn, TeamState
 from agent.assistants.team_answer.verdict import GivenVerdict, is_not_found, says_premise_false
 from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.statements import Statement
-from agent.evidence.figures import Figure, figures, same
-from agent.evidence.formulas import forms_of, is_plain, is_sum, terms_of, value_of
+from agent.evidence.figures import Figure, figures
+from agent.evidence.formulas import forms_of, is_plain, is_sum, worked
 from agent.evidence.formulas import values_of as numbers_of
 from agent.evidence.language import fold
 from agent.evidence.quotes import span_in
 from agent.evidence.records import place_lines, route_lines, weather_lines
+from agent.evidence.stated import is_told, quantities
 from agent.knowledge.terms import terms as words_of
 from agent.texts import Language, say
+
+_SHOWN = Context(prec=12)
+"""The digits of a quotient that are shown."""
 
 
 def agreement(state: TeamState) -> ChatTurn | None:
@@ -99,12 +109,12 @@ def _unproved(claim: SynthesizedAnswer, given: GivenVerdict, state: TeamState) -
     texts = evidence_texts([name for name in names if not _is_sum(name)], state)
     stated = [quote for quote in given.quotes if is_quoted(quote, texts)]
     stated += filter(None, _measured(claim, state))
-    said = figures("\n".join(stated))
+    said, before = figures("\n".join(stated)), figures("\n".join(_told_before(claim, state)))
     needed = _telling(claim.answer) if claim.outcome == "answer" else []
-    open_figures = [f for f in needed if not any(same(f, one) for one in said)]
-    if stated and not open_figures:
+    open_figures = [f for f in needed if not (is_told(f, said) or is_told(f, before))]
+    if (stated or (needed and before)) and not open_figures:
         return ""
-    if _has_own_sum(open_figures, claim, state):
+    if _has_own_sum(open_figures, claim, given, state):
         return ""
     calculated = any(map(_is_sum, claim.evidence)) or is_sum(given.formula)
     return "computed" if calculated else "quotes"
@@ -115,7 +125,7 @@ def _unrefuted(claim: SynthesizedAnswer, given: GivenVerdict, state: TeamState) 
     if not given.refuted_by.strip():
         return "refutation"
     names = set(named_ids(given.looked_at))
-    return "" if names & issued(state) or _has_own_sum([], claim, state) else "refutation"
+    return "" if names & issued(state) or _has_own_sum([], claim, given, state) else "refutation"
 
 
 def terms_behind(state: TeamState) -> set[Decimal]:
@@ -186,7 +196,7 @@ def _resting(
 def _names(text: str, answer: str) -> bool:
     """Return whether a text has the answer's figures; of one without figures, its words."""
     if stated := _telling(answer):
-        return any(same(one, other) for one in stated for other in figures(text))
+        return any(is_told(one, figures(text)) for one in stated)
     return bool(answer) and fold(answer) in fold(text)
 
 
@@ -208,28 +218,49 @@ def is_quoted(quote: str, texts: Sequence[str]) -> bool:
 
 
 def value_of_verdict(given: GivenVerdict, state: TeamState) -> str:
-    """Return what a verdict's sum comes to, if the question or its evidence has the terms."""
-    formula = given.formula
-    result = value_of(formula) if is_sum(formula) else None
+    """Return what a verdict's sum comes to, if question, evidence or last answer have its terms."""
+    found = worked(given.formula) if is_sum(given.formula) else None
     texts = evidence_texts([*given.evidence, *given.looked_at], state)
-    known = numbers_of(figures("\n".join([state["turn"]["question"], *texts])))
-    if result is None or not all(
-        is_plain(term) or any(form in known for form in forms_of(term))
-        for term in terms_of(formula)
+    texts += [state["turn"]["question"], *answered_before(state)]
+    known = numbers_of(figures("\n".join(texts)))
+    if found is None or not all(
+        is_plain(term) or any(form in known for form in forms_of(term)) for term in found.terms
     ):
         return ""
-    return rounded(f"{result:f}")
+    if found.day:
+        return found.day.isoformat()
+    is_whole = found.value == found.value.to_integral_value()
+    value = f"{(found.value if is_whole else _SHOWN.plus(found.value)).normalize():f}"
+    return f"{value} ({str(found).rpartition('= ')[2]})" if found.clocks else value
 
 
-def _has_own_sum(stated: Sequence[Figure], claim: SynthesizedAnswer, state: TeamState) -> bool:
-    """Return whether the answer rests on sums of the verifier's own that come to these figures."""
-    own = [
-        each["text"]
-        for each in lookups(state)
-        if each["id"] in claim.evidence and _is_sum(each["id"]) and each["speaker"] == "verifier"
-    ]
-    found = figures("\n".join(own))
-    return bool(own) and all(any(same(one, other) for other in found) for one in stated)
+def _has_own_sum(
+    stated: Sequence[Figure], claim: SynthesizedAnswer, given: GivenVerdict, state: TeamState
+) -> bool:
+    """Return whether the verifier's own sums come to these figures.
+
+    Where there are none, whether the answer or the verdict rests on such a sum.
+    """
+    own = [e for e in lookups(state) if _is_sum(e["id"]) and e["speaker"] == "verifier"]
+    if stated:
+        found = figures("\n".join(each["text"] for each in own))
+        return all(is_told(one, found) for one in stated)
+    named = {*claim.evidence, *named_ids([*given.evidence, *given.looked_at])}
+    return any(each["id"] in named for each in own)
+
+
+def _told_before(claim: SynthesizedAnswer, state: TeamState) -> list[str]:
+    """Return the last answer, where this one rests on nothing but what that has left."""
+    left = {source["id"] for source in previous_sources(state)}
+    names = {name for name in claim.evidence if not _is_sum(name)}
+    return answered_before(state) if names and names <= left else []
+
+
+def answered_before(state: TeamState) -> list[str]:
+    """Return the last answer of the thread if it was verified: others may be worked out from it."""
+    answers = (m for m in reversed(state.get("messages") or []) if isinstance(m, AIMessage))
+    told = last.additional_kwargs if (last := next(answers, None)) else {}
+    return [str(told["final_answer"])] if told.get("verified") and told.get("final_answer") else []
 
 
 def _measured(claim: SynthesizedAnswer, state: TeamState) -> list[str]:
@@ -242,18 +273,15 @@ def _is_sum(name: str) -> bool:
 
 
 def _telling(text: str) -> list[Figure]:
-    return [figure for figure in figures(text) if figure.telling]
+    return [figure for figure in quantities(text) if figure.telling]
 
 
 def missing_figures(claim: SynthesizedAnswer, state: TeamState) -> list[str]:
     """Return the figures of the answer that no evidence it rests on has, rounding allowed."""
-    texts = [*evidence_texts(claim.evidence, state), *_denied(claim, state)]
+    texts = evidence_texts(claim.evidence, state)
+    texts += [*_denied(claim, state), *_told_before(claim, state)]
     known = [figure for text in texts for figure in figures(text)]
-    return [
-        figure.text
-        for figure in _telling(claim.answer)
-        if not any(same(figure, other) for other in known)
-    ]
+    return [figure.text for figure in _telling(claim.answer) if not is_told(figure, known)]
 
 
 def _denied(claim: SynthesizedAnswer, state: TeamState) -> list[str]:
