@@ -57,8 +57,8 @@ def test_what_was_not_found_gets_no_source_that_its_writer_did_not_name() -> Non
     assert "".join(part.text for part in parts) == text
 
 
-def test_a_statement_is_not_cut_within_the_name_of_a_source() -> None:
-    names = ["Ciao! Caffé", "Yo! Sushi", "Fazer Café"]
+def test_a_statement_is_not_cut_within_the_name_of_a_source_nor_behind_that_of_a_place() -> None:
+    names = ["Ciao! Caffé", "Yo! Sushi", "Fazer Café", "Yahoo! Café (Main St.) · 雅虎咖啡", "Oh!"]
     sources = {
         f"a0-{at}": cast(
             Source,
@@ -70,6 +70,11 @@ def test_a_statement_is_not_cut_within_the_name_of_a_source() -> None:
     found = statements(text, finished_notation([], sources))
     assert [one.plain for one in found] == [
         "Ebenso bei Ciao! Caffé und Yo! Sushi.", "Sehr gut!", "Bis dann.",
+    ]  # fmt: skip
+    text = "- **Yahoo! Café**: quiet.\n- Oh! is open till 8. And big!\n\n在Oh!吃午饭。"
+    found = statements(text, finished_notation([], sources))
+    assert [one.plain for one in found] == [
+        "Yahoo! Café: quiet.", "Oh! is open till 8.", "And big!", "在Oh!吃午饭。",
     ]  # fmt: skip
 
 

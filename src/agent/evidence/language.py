@@ -123,8 +123,8 @@ _LONGEST_NAME = 80
 
 
 def is_cut(name: str) -> bool:
-    """Return whether a name has more than one sentence: Ciao! Caffé; long ones are none."""
-    return len(name) <= _LONGEST_NAME and len([*sentence_spans(name)]) > 1
+    """Return whether a sentence could end within a name, or with it: Ciao! Caffé; not long ones."""
+    return len(name) <= _LONGEST_NAME and bool(_END.search(name))
 
 
 def sentence_spans(
@@ -133,10 +133,10 @@ def sentence_spans(
     """Yield where the sentences of a text begin and end, line by line, without the blanks between.
 
     Markers are no words: they belong to the sentence before them, also behind its full stop. Within
-    `names` none ends.
+    `names` none ends, nor with them.
     """
     for name in names:
-        text = text.replace(name, _END.sub(lambda match: "_" * len(match[0]), name[:-1]) + name[-1])
+        text = text.replace(name, _END.sub(lambda match: "_" * len(match[0]), name))
     if markers is not None:
         text = markers.sub(lambda match: "\0" * len(match[0]), text)
     at = 0

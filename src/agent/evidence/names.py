@@ -9,6 +9,8 @@ from agent.evidence.types import Distance, Place
 from agent.evidence.vocabulary import CITY
 from agent.texts import Language, in_script, is_chinese, say
 
+BETWEEN_NAMES = " · "
+"""Parts a place's names in a source's title."""
 _DISTRICTS = {"新区": "New Area", "区": "District", "县": "County", "市": "City"}
 
 _AREAS = (
@@ -48,7 +50,9 @@ def local_name(place: Place, language: Language) -> str:
 
 def titled_name(place: Place, language: Language) -> str:
     """Return a place's name as a source's title: the map's with the local one behind it."""
-    return " · ".join(filter(None, [map_name(place, language), local_name(place, language)]))
+    return BETWEEN_NAMES.join(
+        filter(None, [map_name(place, language), local_name(place, language)])
+    )
 
 
 def with_pinyin(places: Iterable[Place], known: Iterable[Place] = ()) -> list[Place]:

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from agent.evidence.citations import MARKER
 from agent.evidence.language import is_cut
 from agent.evidence.markdown import link_url
+from agent.evidence.mentions import without_branch
+from agent.evidence.names import BETWEEN_NAMES
 from agent.evidence.numbering import source_key
 from agent.evidence.references import CITATION
 from agent.evidence.types import Source
 
 MARK, CONTRADICTED = "†", "‡"
 """The signs of words that no source says, and of such of which a source says otherwise."""
+_ENDS = ".!?…。！？"
 _SIGN = re.compile(rf"\s?([{MARK}{CONTRADICTED}])")
 
 
@@ -57,8 +60,20 @@ def finished_notation(used: list[Source], sources: Mapping[str, Source]) -> Nota
         number = keys.index(key) + 1
         return f"[{number}]({url})" if url else f"[{number}]"
 
-    names = {source["title"] for source in sources.values()}
+    names = {name for source in sources.values() for name in _names_in(source)}
     return Notation(CITATION, read, write, tuple(sorted(filter(is_cut, names))))
+
+
+def _names_in(source: Source) -> set[str]:
+    """Return what a text may call a source by: a place by its name in either language, too.
+
+    A page's title is often a sentence; what ends it ends one that is quoted.
+    """
+    title = source["title"]
+    if source["kind"] != "place":
+        return {title.rstrip(_ENDS)}
+    called = {title, *title.split(BETWEEN_NAMES)}
+    return called | {*map(without_branch, called)}
 
 
 def is_marked(text: str) -> bool:
