@@ -79,6 +79,24 @@ def test_what_a_passage_has_shown_is_not_shown_over_and_over() -> None:
     assert 1 <= sum("leans" in text for text in texts) < 4
 
 
+def test_what_figures_need_is_shown_before_what_only_shares_words_with_other_statements() -> None:
+    topics = [f"{name}{n}" for n in range(11) for name in ("oak", "elm", "ash", "fir")]
+    near = "\n".join(f"The {topic} grows here, and more of it there. " * 6 for topic in topics)
+    took = [f"{n} took {n}.25 seconds to be found. " * 6 for n in (31, 47, 58, 69)]
+    known = evidence(w0_0="\n".join([near, *took, near.replace("here", "away")]))
+    other = [" ".join(topics[n : n + 4]) + " grow [^w0-0]." for n in range(0, 44, 4)]
+    said = "It took 31.25, 47.25, 58.25 and 69.25 seconds [^w0-0]."
+    block = " ".join(p.text for p in shown(statements(" ".join([*other, said]), MARKED), known))
+    assert all(f"{n}.25 seconds" in block for n in (31, 47, 58, 69))
+
+
+def test_a_table_s_head_stands_once_before_its_rows() -> None:
+    known = evidence(w0_0="Prices:\n| Tier | Price |\n|---|---|\n| Hot | 10 |\n| Warm | 2 |")
+    assert [p.text for p in known.passages] == [
+        "Prices: | Tier | Price | | Hot | 10 | | Warm | 2 |"
+    ]
+
+
 def test_the_reader_s_words_that_are_the_question_stand_once() -> None:
     known = Evidence(
         {"w0-0": Record(["The hall costs 60 €."])},

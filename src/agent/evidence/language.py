@@ -154,6 +154,8 @@ def _spans(line: str) -> Iterator[tuple[int, int]]:
             continue
         if match[0].startswith(("…", "...")) and before.endswith(_OMITS):
             continue
+        if match[0][-1] in "?!" and _is_inside(line, match.end()):
+            continue
         end = match.end()
         if marked := _BEHIND.match(line, end):
             end = marked.end()
@@ -161,6 +163,11 @@ def _spans(line: str) -> Iterator[tuple[int, int]]:
             yield from _pieces(line, begin, end)
             begin = end
     yield from _pieces(line, begin, len(line))
+
+
+def _is_inside(line: str, at: int) -> bool:
+    """Return whether a sign stands inside an address or a command: _cat/indices?v, page?id=3."""
+    return line[at : at + 1].isascii() and line[at : at + 1].isalnum()
 
 
 _OMITS = tuple(" \t([{（「『")

@@ -15,17 +15,22 @@ MOST_READ = 400_000
 
 
 def with_heads(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the lines of a text, a long one in runs of sentences, and the head of each row."""
+    """Yield the lines of a text, a long one in runs of sentences, and the head of each row.
+
+    A head is no line of its own where rows follow, each of which has it.
+    """
     head, lines = "", [line for line in text.split("\n") if line]
-    for line, following in zip(lines, [*lines, ""][1:], strict=True):
-        row = line.lstrip().startswith("|")
-        if row and is_table_rule(line):
+    for line, following, row in zip(lines, [*lines, ""][1:], [*lines, "", ""][2:], strict=False):
+        if not _is_row(line):
+            head = ""
+        elif is_table_rule(line):
             continue
-        head = head if row else ""
-        for piece in _pieces(line):
-            yield piece, head
-        if row and is_table_rule(following):
+        elif is_table_rule(following):
             head = line.strip()
+            if _is_row(row):
+                continue
+        for piece in _pieces(line):
+            yield piece, head if piece != head else ""
 
 
 def _pieces(line: str) -> Iterator[str]:

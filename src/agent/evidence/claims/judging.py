@@ -99,11 +99,18 @@ def batches(statements: Sequence[Statement], most: int = BATCH) -> list[list[Sta
 
 
 def shown(batch: Sequence[Statement], evidence: Evidence) -> list[Passage]:
-    """Return the passages of a call: all where they are few, else the best of each statement."""
+    """Return the passages of a call: all where they are few, else the best of each statement.
+
+    Then comes what each needs for its figures, and last what else is near.
+    """
     if evidence.tokens <= min(_WHOLE, _FEW * len(batch)):
         return evidence.passages
     picked, used = {*_own_files(batch, evidence), *_of_places(batch, evidence)}, 0
-    ranked = zip_longest(*(evidence.best(statement, _EACH) for statement in batch))
+    told = [evidence.telling(statement, _EACH) for statement in batch]
+    first = [passages[:1] for passages, _ in told]
+    then = [passages[1:needed] for passages, needed in told]
+    last = [passages[max(1, needed) :] for passages, needed in told]
+    ranked = chain.from_iterable(zip_longest(*each) for each in (first, then, last))
     for passage in filter(None, chain.from_iterable(ranked)):
         used += 0 if passage.name in picked else passage.tokens
         if used > _WHOLE:

@@ -246,10 +246,17 @@ class Evidence:
         return (best,) if best and 2 * len(own & best.words) > len(own) else ()
 
     def best(self, statement: Statement, budget: int, *, least: float = _LEAST) -> list[Passage]:
-        """Return the passages to show for a statement, within a budget of tokens.
+        """Return the passages to show for a statement, within a budget of tokens."""
+        return self.telling(statement, budget, least=least)[0]
 
-        A short source that it cites is shown whole. Then come those that share rare words and equal
-        figures with it, `least` of the best one. At least the first of what it cites comes along.
+    def telling(
+        self, statement: Statement, budget: int, *, least: float = _LEAST
+    ) -> tuple[list[Passage], int]:
+        """Return the passages to show for a statement, and how many of them it needs.
+
+        A short source that it cites is shown whole, and of what it cites the best for each figure:
+        these it needs. As far as the budget has room, those come that share rare words and equal
+        figures with it, `least` of the best one. At least the first of what it cites is there.
         """
         names = sorted(statement.sources, key=lambda name: name not in statement.exact)
         cited = dict.fromkeys(self.numbers.get(name, -1) for name in names)
@@ -267,14 +274,16 @@ class Evidence:
             of_cited = [p for p in holders if self.numbers[self.passages[p].source] in cited]
             of_figures += [of_cited] if of_cited and {*picked}.isdisjoint(holders) else []
         first = sorted({max(each, key=worth.of) for each in of_figures}, key=worth.of, reverse=True)
+        needed = len(picked)
         for place in worth.best_first(first, picked, least):
             size = self.passages[place].tokens
-            if size <= budget or not picked:
+            if size <= budget or place in first or not picked:
                 budget -= size
                 picked.append(place)
+                needed += place in first
                 worth.take(place)
         picked = picked or [place for at in cited for place in self._places.get(at, ())][:1]
-        return [self.passages[place] for place in picked]
+        return [self.passages[place] for place in picked], needed
 
     def _worth(self, statement: Statement, cited: Iterable[int]) -> "_Worth":
         """Return what passages are worth by the words that they share with a statement."""
