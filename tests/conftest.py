@@ -45,6 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("tx", None) and not hasattr(config, "workerinput"):
         return
     from agent.core import calls
+    from tests.support import kept_amap
     from tests.support.forked import remember_what_libraries_find_out
     from tests.support.programs import forking
     from tests.support.standins import observe_sample
@@ -54,6 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
     remember_what_libraries_find_out()
     fork_our_map_server(forking)
     share_readers()
+    kept_amap.keep_amap_server()
     # `make mutate` begins several sessions in one process.
     if not hasattr(calls._delay, "whole"):
         calls._delay = _shorter(calls._delay)

@@ -15,6 +15,7 @@ from agent.evidence.types import MapTask
 from agent.mcp.map import build_map_client
 from agent.mcp.session import SupervisedSession
 from agent.settings import Settings
+from tests.support.kept_amap import with_its_own
 from tests.support.map_fixtures import (
     MapLab,
     is_running,
@@ -28,8 +29,8 @@ from tests.support.map_fixtures import (
 from tests.support.served import serve_in_thread
 from tests.support.standins import AmapService
 
-pytestmark = pytest.mark.node
-__all__ = ["lab_fixture", "script_fixture"]
+pytestmark = [pytest.mark.node, pytest.mark.usefixtures("with_its_own")]
+__all__ = ["lab_fixture", "script_fixture", "with_its_own"]
 NEARBY: MapTask = {"intent": "nearby", "place": "王府井", "city": "北京", "keywords": ["咖啡"]}
 
 OWNER = """

@@ -10,11 +10,13 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from tests.support.faults import children, impatient_laboratory, leaving_no_process
+from tests.support.kept_amap import with_its_own
 from tests.support.lab import EN, ZH, Lab, answer_of, told
 from tests.support.map_fixtures import until
 from tests.support.standin import Recorded
 
 pytestmark = pytest.mark.node
+__all__ = ["with_its_own"]
 QUESTIONS = (ZH, EN, "杭州西湖附近的咖啡馆", "上海迪士尼怎么玩")
 
 
@@ -58,6 +60,7 @@ async def test_two_runs_on_one_thread_at_once_do_not_mix(lab: Lab) -> None:
     assert [s["turn"]["question"] for s in both] == [ZH, EN]
 
 
+@pytest.mark.usefixtures("with_its_own")
 async def test_thirty_runs_at_once_share_one_map_server_and_all_answer(lab: Lab) -> None:
     # What tests before this one have left to the next, as a reader of documents, is none of it.
     before = {*children()}
