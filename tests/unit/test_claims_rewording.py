@@ -150,6 +150,20 @@ def test_a_new_wording_may_add_up_anew_what_is_left_of_a_sum(sum_: str, sound: b
     assert is_sound_fix(f"一共 {sum_} 元 [1]。", one, []) is sound
 
 
+@by_examples
+def test_a_wording_that_only_takes_words_out_takes_them_where_the_fault_is(
+    text: str, bad: str, fix: str, sound: bool
+) -> None:
+    one = statements(text, MARKED)[0]
+    assert is_sound_fix(fix, one, [], [bad]) is sound
+
+
+def test_a_wording_that_is_too_long_is_not_cut_but_left() -> None:
+    whole = f"It costs 60 yuan{', as its page says' * 40}."
+    assert Ruling.model_validate({"fix": whole}).fix == ""
+    assert Ruling.model_validate({"fix": "It costs 60 yuan."}).fix == "It costs 60 yuan."
+
+
 NORM = "规范要求流量[^w0-0]，36 升达不到。"
 
 

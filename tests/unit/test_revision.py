@@ -13,6 +13,7 @@ from agent.evidence.revision import (
     Edit,
     Insert,
     Passed,
+    ReviewFinding,
     ReviewLine,
     Revision,
     applied,
@@ -339,3 +340,9 @@ def test_a_new_total_takes_the_place_of_the_one_that_there_is_but_no_value_from_
 
     assert told("| Total | | [=] |") == bill
     assert told("| Total | | [=13.20] |") == bill.replace("12 |", "[=13.20] |")
+
+
+def test_what_should_stand_in_a_place_is_shown_whole_or_not_at_all() -> None:
+    wrong, mend = "w" * 900, "It is open daily, but not on Mondays"
+    assert ReviewFinding(at=["3"], wrong=wrong, mend=mend).line == f"3: {wrong} → {mend}"
+    assert ReviewFinding(at=["3"], wrong=2 * wrong, mend=mend).line == f"3: {2 * wrong}"

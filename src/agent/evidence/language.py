@@ -9,6 +9,7 @@ from operator import add
 
 from opencc import OpenCC
 
+from agent.core.patterns import Linear
 from agent.core.processor import breathe
 from agent.core.strings import word_set
 
@@ -312,6 +313,14 @@ def bare_words(text: str) -> str:
 
 
 _NO_WORD = re.compile(r"[^\w.%-]|(?<!\d)\.|\.(?!\d)")
+
+
+_WORD_OR_SIGN = Linear(r"[\u3400-\u9fff]|[a-zA-Z0-9\u00c0-\u024f\u0370-\u1fff\uac00-\ud7a3]+")
+
+
+def words_in_order(text: str) -> list[str]:
+    """Return the words of a text in their order; of a script without blanks, its characters."""
+    return [match[0] for match in _WORD_OR_SIGN.finditer(text)]
 
 
 def without_marks(text: str) -> str:

@@ -1,11 +1,19 @@
 """Find the words that a model says it has copied, and those that it cites a source for."""
 
 from collections.abc import Iterable
+from difflib import SequenceMatcher
 
 from agent.core.strings import letters_of
 from agent.evidence.citations import MARKER
 from agent.evidence.figures import figures
-from agent.evidence.language import bare_words, fold, sentence_spans, without_marks, words
+from agent.evidence.language import (
+    bare_words,
+    fold,
+    sentence_spans,
+    without_marks,
+    words,
+    words_in_order,
+)
 
 _NEAR = 0.7
 MAX_QUOTE = 300
@@ -33,6 +41,30 @@ def as_it_says(copied: str, text: str) -> str:
             if share >= most and told <= {figure.value for figure in figures(sentence)}:
                 best, most = sentence, share + 1
     return best
+
+
+def drops_more(wording: str, text: str, spans: Iterable[str]) -> bool:
+    """Return whether a wording is a text without some words, not only those around some spans.
+
+    One that puts anything in their place has to be read. What begins the text up to a colon may go.
+
+    >>> text = "Only members may bring dogs, free of charge"
+    >>> drops_more("Members may bring dogs", text, ["free of charge"])
+    True
+    >>> drops_more("Only members may bring dogs", text, ["free of charge"])
+    False
+    """
+    own, left = words_in_order(fold(text)), words_in_order(fold(wording))
+    head = len(words_in_order(fold(text.replace("：", ":").rpartition(":")[0])))
+    at_fault = {*range(head)}
+    for span in (words_in_order(fold(each)) for each in spans):
+        starts = (at for at in range(len(own)) if own[at : at + len(span)] == span)
+        at_fault.update(at for start in starts for at in range(start, start + len(span)))
+    codes = SequenceMatcher(None, own, left, autojunk=False).get_opcodes()
+    if {code for code, *_ in codes} - {"equal", "delete"}:
+        return False
+    gone = [range(start, end) for code, start, end, *_ in codes if code == "delete"]
+    return any(at_fault.isdisjoint(run) for run in gone)
 
 
 def marked_stretches(text: str) -> list[tuple[str, list[str]]]:

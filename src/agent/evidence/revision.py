@@ -26,7 +26,7 @@ Cite = tuple[int, str]
 """An id that a text cites, with the character before which its number stands."""
 Clean = Callable[[str], tuple[str, Sequence[Cite]]]
 """Make marked words those of a finished text, with what they cite."""
-_LONGEST, _LONGEST_LOOK = 6000, 600
+_LONGEST, _LONGEST_LINE, _LONGEST_LOOK = 6000, 1600, 600
 _OF_ONE, _OWN = 320, 4
 """Tokens of passages that a statement may have, and how many of what it cites stand beside."""
 _SIGNS = " \t\n⟨⟩<>[]().:"
@@ -144,6 +144,13 @@ class ReviewFinding(BaseModel):
     mend: _Text = ""
     look: _Look = ""
 
+    @property
+    def line(self) -> str:
+        """Return where what is wrong, and what should stand there: that whole or not at all."""
+        fault = f"{', '.join(self.at)}: {self.wrong}"
+        whole = f"{fault} → {self.mend}" if self.mend else fault
+        return whole if len(whole) <= _LONGEST_LINE else fault
+
 
 class Review(BaseModel):
     """A whole text as its reader sees it; a check of statements never finds what it leaves out."""
@@ -169,7 +176,7 @@ class Review(BaseModel):
         ]
         faults = [
             (
-                " → ".join(filter(None, (f"{', '.join(one.at)}: {one.wrong}", one.mend))),
+                one.line,
                 one.at,
                 one.look,
             )
@@ -177,7 +184,7 @@ class Review(BaseModel):
             if one.wrong
         ]
         return [
-            ReviewLine(f"r{number}", one_line(line, longest=_LONGEST_LOOK), at, look)
+            ReviewLine(f"r{number}", one_line(line, longest=_LONGEST_LINE), at, look)
             for number, (line, at, look) in enumerate([*holes, *faults], 1)
         ]
 

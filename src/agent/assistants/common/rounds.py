@@ -34,7 +34,7 @@ from agent.evidence.citations import ids_in, inert
 from agent.evidence.claims.corrected import left_out_for_want
 from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.statements import Statement, headings
-from agent.evidence.language import sentence_spans
+from agent.evidence.language import sentence_spans, words_in_order
 from agent.evidence.planned_hours import hours_faults
 from agent.evidence.revision import (
     AskedPart,
@@ -67,7 +67,6 @@ _LOOKS, _AT_ONCE = 6, 3
 _NOTHING = Raw("")
 _NO_MARKER = Linear(r"⟨h?\d{1,4}[a-z]?⟩|\s?\[\d{1,3}\]")
 """Numbers of statements, and of sources as they are nowhere shown to who revises."""
-_WORD = Linear(r"[\u3400-\u9fff]|[a-zA-Z0-9\u00c0-\u024f\u0370-\u1fff\uac00-\ud7a3]+")
 
 
 @dataclass(frozen=True)
@@ -179,7 +178,9 @@ class _Rounds:
     async def _drafted(self, pieces: AsyncIterator[str], signs: "_Signs") -> str:
         draft, text = self.draft, ""
         # That the answer is being written has just been said.
-        signs.later(lambda: event("drafting", draft.node, id="draft", count=_words(text)))
+        signs.later(
+            lambda: event("drafting", draft.node, id="draft", count=len(words_in_order(text)))
+        )
         async for piece in pieces:
             text += piece
             draft.watch(piece)
@@ -419,7 +420,7 @@ class _Revising:
                 "\n".join(f"- {head.removeprefix('- ')}" for head in asked.plan), _PLAN
             ),
             "draft": text,
-            "words": str(_words(claims.notation.pattern.sub("", claims.text))),
+            "words": str(len(words_in_order(claims.notation.pattern.sub("", claims.text)))),
             "review": "\n".join(map(str, self.review)),
             "failed": "\n".join(_within(self.faults, _FAULTS)) if phase == PHASE else "",
             "phase": phase,
@@ -534,8 +535,3 @@ def _within(entries: Iterable[Entry], tokens: int) -> list[Entry]:
             kept.append(entry)
             tokens -= size
     return kept
-
-
-def _words(text: str) -> int:
-    """Return how many words a text has; of a script without blanks, how many characters."""
-    return sum(1 for _ in _WORD.finditer(text))

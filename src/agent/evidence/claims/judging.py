@@ -27,10 +27,11 @@ _MOST_PLACES = 15
 """Places whose records are all shown, and of more those that statements name."""
 
 
-def _text(value: Any) -> str:
-    """Return a field as text; of a list, such as several sums, all of it."""
+def _text(value: Any, *, whole: bool = False) -> str:
+    """Return a field as text; of a list, such as several sums, all of it. `whole`: or nothing."""
     parts = value[:_MOST_NAMES] if isinstance(value, list) else [value]
-    return "; ".join(str(part) for part in parts if part is not None)[:_LONGEST_REPLY]
+    text = "; ".join(str(part) for part in parts if part is not None)
+    return "" if whole and len(text) > _LONGEST_REPLY else text[:_LONGEST_REPLY]
 
 
 def _list(value: Any) -> list[str]:
@@ -39,6 +40,7 @@ def _list(value: Any) -> list[str]:
 
 
 Text = Annotated[str, BeforeValidator(_text)]
+_Whole = Annotated[str, BeforeValidator(lambda value: _text(value, whole=True))]
 _Texts = Annotated[list[str], BeforeValidator(_list)]
 
 
@@ -64,7 +66,7 @@ class Ruling(BaseModel):
     own: _Texts = []
     says: Text = ""
     calc: Text = ""
-    fix: Text = ""
+    fix: _Whole = ""
     out: _Texts = []
 
     @model_validator(mode="before")

@@ -16,7 +16,7 @@ from agent.evidence.claims.sums import MOST_FIGURES, bounds, computed, hour_of, 
 from agent.evidence.days import weekdays_told
 from agent.evidence.figures import Figure, are_joined, distinct, figures, same
 from agent.evidence.language import bare_words, fold, without_marks
-from agent.evidence.quotes import span_in
+from agent.evidence.quotes import drops_more, span_in
 from agent.evidence.shown_sums import right_results
 from agent.evidence.stated import states, without_figures
 from agent.evidence.totals import Total
@@ -370,7 +370,7 @@ def is_sound_fix(
     words = without_markers(fix)
     if fix.strip() == LEAVES_OUT:
         return statement.kind not in NAMING
-    if not words or words == statement.plain:
+    if not words or words == statement.plain or drops_more(words, statement.plain, spans):
         return False
     known = chain.from_iterable(passage.figures for passage in passages)
     have = [*figures(statement.said), *known, *right_results(words)]
