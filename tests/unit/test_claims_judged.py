@@ -106,6 +106,16 @@ async def test_a_heading_that_states_something_is_judged_and_keeps_its_form() ->
     assert done.counts["total"] == 5
 
 
+async def test_a_heading_that_no_judge_rules_on_is_not_counted() -> None:
+    """A trip's "Day 2: from the harbour to the old town" stayed "not checked"."""
+    body = f"## 第2天：从港口一直走到老城里的3个博物馆\n\n故宫门票60元[1]({URL})。"
+    done = await checked(body, Reader(故宫=SUPPORTED))
+    assert (done.counts["total"], done.counts["supported"], done.counts["unchecked"]) == (1, 1, 0)
+    assert done.text.startswith("## 第2天")
+    done = await checked(body, None)
+    assert (done.counts["total"], done.counts["unchecked"]) == (1, 1)
+
+
 async def test_a_title_that_repeats_the_question_states_nothing() -> None:
     """A report's title was told to be a statement that nobody had checked."""
     asked = Evidence({}, question="埃菲尔铁塔到底有多高？")

@@ -99,6 +99,8 @@ class ClaimCheck:
     body: str = ""
     statements: list[Statement] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
+    heads: list[Statement] = field(default_factory=list)
+    """Headings that state nothing, as far as anybody knows: they can be revised."""
     quoted: str = ""
     """What code quotes below the text, which is not checked."""
     is_checked: bool = False
@@ -264,6 +266,7 @@ class ClaimCheck:
             lambda: proved(self.statements, rulings, evidence, self.summed()),
             otherwise=lambda: [Outcome("unchecked")] * len(self.statements),
         )
+        self._leave_heads_out()
         if self.quoted:
             # It stands below a text that cites nothing, and says so.
             self.outcomes = [
@@ -271,6 +274,15 @@ class ClaimCheck:
                 for one, outcome in zip(self.statements, self.outcomes, strict=True)
             ]
         return evidence
+
+    def _leave_heads_out(self) -> None:
+        """Count no heading that no judge has ruled on, and of which code shows nothing wrong."""
+        pairs = [*zip(self.statements, self.outcomes, strict=True)]
+        heads = [one for one, it in pairs if one.kind == "heading"
+                 and it.verdict == "unchecked" and one.key not in self._rulings]  # fmt: skip
+        self.heads, names = heads, {one.name for one in heads}
+        kept = [pair for pair in pairs if pair[0].name not in names]
+        self.statements, self.outcomes = [one for one, _ in kept], [it for _, it in kept]
 
     def _wishes(self, evidence: Evidence) -> list[OpenWish]:
         """Return what no record knows of places and pages may, as statements beside the text's."""

@@ -212,7 +212,8 @@ class _Rounds:
             lambda: faults_block(claims.statements, claims.outcomes, strangers, evidence),
             otherwise=list[str],
         )
-        revising = _Revising(self, claims, evidence, faults, [*claims.statements, *heads])
+        places = [*claims.statements, *claims.heads, *heads]
+        revising = _Revising(self, claims, evidence, faults, places)
         if await revising.is_right():
             return None
         revision = await revising.asked_for()
