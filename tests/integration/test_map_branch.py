@@ -14,8 +14,9 @@ from agent.assistants.common.turn import now_there
 from agent.configuration import Configuration
 from agent.core.progress import Spot
 from agent.evidence.constraints import check, name_suits
+from agent.evidence.geo import metres_apart
 from agent.evidence.intent import map_task_by_rules
-from agent.evidence.types import Constraints, MapTask
+from agent.evidence.types import Constraints, MapTask, Place
 from agent.graph import build_graph
 from agent.mcp.records import CALLS_FOR_TOOLS, MapOptions, MapResult
 from agent.sample.model.request import FunctionCall, Model, ModelReply, ModelTurn
@@ -394,6 +395,23 @@ async def test_centre_places_and_ends_of_a_way_are_told_as_soon_as_they_are_loca
     )
     assert [spot["role"] for _, spot in found] == ["origin", "destination"]
     assert [end["name"] for end in way.routes[0]["ends"]] == ["王府井", "故宫"]
+
+
+async def test_amap_goes_to_the_place_that_was_shown_by_that_name_not_to_a_namesake(
+    lab: MapLab,
+) -> None:
+    task: MapTask = {"intent": "nearby", "place": "王府井", "city": "北京", "keywords": ["书店"]}
+    shown = (await lab.map_result(task)).places[0]
+    way: MapTask = {"intent": "route", "origin": "王府井", "destination": "故宫", "city": "北京"}
+
+    async def is_shown(**changed: str) -> bool:
+        known = Place(**{**shown, "name": "故宫", **changed})  # type: ignore[typeddict-item]
+        [route] = (await lab.map_result(way, options={"known": [known]})).routes
+        return metres_apart(route["ends"][1]["wgs84"], shown["wgs84"]) < 1
+
+    assert await is_shown()
+    assert not await is_shown(id="osm:node/1")
+    assert not await is_shown(city="上海市")
 
 
 async def test_amap_goes_from_each_named_place_to_the_next() -> None:

@@ -145,6 +145,12 @@ async def test_what_a_cited_way_leads_to_is_named_by_the_answer() -> None:
         assert [place["source"] for place in places if place["mentioned"]] == named
 
 
+async def test_the_stops_that_the_ways_of_a_plan_join_are_named_by_the_answer() -> None:
+    """Helsinki Central Station had no pin: its record says Helsinki Central Railway Station."""
+    places = await places_as_shown(APART, [], "900 m", "zh", first=(), stops=["osm:node/3"])
+    assert [place["id"] for place in places if place["mentioned"]] == ["osm:node/3"]
+
+
 async def test_a_stop_with_a_record_for_each_direction_is_named_once() -> None:
     """A report had one tram stop as its places 10 and 11."""
     name = "Aleksanterinkatu"

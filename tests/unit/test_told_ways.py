@@ -21,7 +21,8 @@ SPOTS = {"Hotel": 0.0, "Museum": 0.01, "Market": 0.02, "Church": 0.03}
 def place(name: str) -> Place:
     at = {"lng": 24.9 + SPOTS[name], "lat": 60.17}
     found = {"id": f"osm:{name}", "name": name, "wgs84": at, "city": "Helsinki",
-             "url": f"https://map.example/{name}", "source": f"a0-{len(name)}"}  # fmt: skip
+             "url": f"https://map.example/{name}", "source": f"a0-{len(name)}",
+             "category": name.lower(), "address": f"{name} Street 1"}  # fmt: skip
     return cast(Place, found)
 
 
@@ -41,11 +42,13 @@ class Map:
 
     def __init__(self, *modes: str) -> None:
         self.asked, self.tools = list[str](), {"map_way": ""}
+        self.meant = list[list[str]]()
         self.modes = modes or ("walking", "transit", "driving")
 
-    async def __call__(self, tool: str, argument: str) -> Looked:
+    async def __call__(self, tool: str, argument: str, places: Sequence[Place] = ()) -> Looked:
         self.asked.append(argument)
-        begin, end, mode, _ = argument.split(" | ")
+        self.meant.append([each["id"] for each in places])
+        begin, end, mode, _ = (part.partition(", ")[0] for part in argument.split(" | "))
         if mode not in self.modes:
             return Looked("")
         way = route(begin, end, 500 + len(self.asked), mode)
@@ -59,6 +62,7 @@ class Writer:
         self.known_places, self.language, self.withdrawn = PLACES, "en", ""
         self.number_form = ENGLISH_NUMBERS
         self.state: dict[str, Any] = {"routes": [*routes]}
+        self.joined = frozenset[str]()
         self.sources = {each["source"]: source(each["source"]) for each in routes}
         self.citer = Citer(self.sources)
 
@@ -87,6 +91,46 @@ async def test_a_way_is_that_which_was_measured_between_the_rows_or_is_measured_
     assert "640 m, 11 min [1](https://e.example/a9-640) |" in text
     assert measured.asked == ["Museum | Market | transit | Helsinki"]
     assert "501 m, 8 min [2](https://e.example/a9-501) |" in text
+
+
+async def test_a_way_is_asked_for_between_the_places_of_the_records_namesakes_by_address() -> None:
+    """A museum of that name 100 m off was taken: the way fitted no row, and was a dash."""
+    measured = Map()
+    exact = filling(measured)
+    await exact.filled(Revised(DAY))
+    assert measured.meant == [["osm:Hotel", "osm:Museum"], ["osm:Museum", "osm:Market"]]
+    assert exact.draft.joined == {"osm:Hotel", "osm:Museum", "osm:Market"}
+    exact = filling(measured)
+    other = cast(Place, {**place("Church"), "id": "osm:2", "name": "Museum", "url": "https://m.e"})
+    exact.draft.known_places = [*PLACES, other]  # type: ignore[misc]
+    await exact.filled(Revised(DAY.replace("Lunch at the Market", "Museum [2](https://m.e)")))
+    assert measured.asked[-1].startswith("Museum, Museum Street 1 | Museum, Church Street 1 | ")
+
+
+async def test_a_walk_between_two_known_places_that_nobody_measured_says_so() -> None:
+    text = (await filling(Map("none")).filled(Revised(DAY))).text
+    assert text.splitlines()[3].endswith("| not measured |")
+
+
+NEXT_DAY = """| Time | Stop | Way there |
+|---|---|---|
+| 9:00 | Church | – |
+| 20:00 | {last} | [>walking] |
+
+## Day 2
+
+| Time | Stop | Way there |
+|---|---|---|
+| 9:00 | Market | [>walking] |
+"""
+
+
+async def test_the_first_way_of_a_next_day_begins_where_one_sleeps() -> None:
+    text = (await filling(Map()).filled(Revised(NEXT_DAY.format(last="Hotel")))).text
+    assert "| Market | Hotel → Market: " in text
+    assert (await filling(Map()).filled(Revised(text))).text == text
+    text = (await filling(Map()).filled(Revised(NEXT_DAY.format(last="Museum")))).text
+    assert "| Market | – |" in text, "nobody knows where that is"
 
 
 async def test_a_way_to_another_stop_than_before_is_measured_anew() -> None:
@@ -126,8 +170,9 @@ async def test_a_ride_that_the_map_does_not_know_stays_one_and_has_the_walk_besi
 
 async def test_a_walk_that_a_map_without_rides_tells_again_is_recorded_once() -> None:
     class OnFoot(Map):
-        async def __call__(self, tool: str, argument: str) -> Looked:
-            return await super().__call__(tool, argument.replace("transit", "walking"))
+        async def __call__(self, tool: str, argument: str, places: Sequence[Place] = ()) -> Looked:
+            argument = argument.replace("transit", "walking")
+            return await super().__call__(tool, argument, places)
 
     exact = filling(OnFoot(), [route("Museum", "Hotel", 640), route("Museum", "Market", 777)])
     text = (await exact.filled(Revised(DAY))).text

@@ -104,6 +104,11 @@ def is_stop(place: Place) -> bool:
     return not (has_words(_NO_STOP, kind) or any(is_named(each, kind) for each in _NO_STOPS))
 
 
+def is_lodging(place: Place) -> bool:
+    """Return whether one sleeps there."""
+    return is_named("hotel", _kind(place))
+
+
 def is_meal(place: Place) -> bool:
     """Return whether one has lunch or dinner there."""
     kind = _kind(place)

@@ -5,7 +5,7 @@ of the cell before it, and still does when a revision has put another place ther
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise, takewhile
 from typing import cast
@@ -13,6 +13,7 @@ from typing import cast
 from agent.core.processor import lazy_property
 from agent.core.strings import letters_of
 from agent.evidence.geo import distance_m
+from agent.evidence.kinds import is_lodging
 from agent.evidence.language import words
 from agent.evidence.markdown import link_url
 from agent.evidence.mentions import mentioned
@@ -67,8 +68,8 @@ def way_cells(text: str, places: Sequence[Place], ways: Iterable[ToldWay] = ()) 
     `ways` are those that it tells already: with the signs they show how a table lies.
     """
     found, told = dict[int, WayCell](), _longest_first(ways)
-    for rows in tables_in(text) if WAY in text else ():
-        for mark, (ends, skips) in _joined(rows, told, places).items():
+    for joined in _plans(text, told, places) if WAY in text else ():
+        for mark, (ends, skips) in joined.items():
             if not mark.told:
                 mode, word = _mode(mark.sign)
                 found[mark.start] = WayCell(mark.start, mark.end, mode, ends, skips, word)
@@ -82,8 +83,8 @@ def stale_ways(text: str, ways: Iterable[ToldWay], places: Sequence[Place]) -> l
     """Return what makes signs again of ways that join others than their rows' places by now."""
     ways = [*ways]
     told, changes = _longest_first(ways), list[Change]()
-    for rows in tables_in(text) if told else ():
-        for mark, (ends, _) in _joined(rows, told, places).items():
+    for joined in _plans(text, told, places) if told else ():
+        for mark, (ends, _) in joined.items():
             own = [way for way in ways if way.told == mark.told]
             ids = (ends[0]["id"], ends[1]["id"]) if ends else None
             if own and ids not in [way.ids for way in own]:
@@ -183,13 +184,23 @@ def _longest_first(ways: Iterable[ToldWay]) -> list[str]:
     return sorted({way.told for way in ways}, key=len, reverse=True)
 
 
+def _plans(text: str, told: Iterable[str], places: Sequence[Place]) -> Iterator[dict[_Mark, _Ends]]:
+    """Yield what the ways of each table join: a next day's first one begins where one sleeps."""
+    home: Place | None = None
+    for rows in tables_in(text):
+        if joined := _joined(rows, told, places, home):
+            yield joined
+            stops = [place for row in rows[1:] for place in stops_in_row(row, places)]
+            home = next(filter(is_lodging, [*stops[-1:], *stops[:1]]), home)
+
+
 def _joined(
-    rows: Sequence[CellRow], told: Iterable[str], places: Sequence[Place]
+    rows: Sequence[CellRow], told: Iterable[str], places: Sequence[Place], home: Place | None
 ) -> dict[_Mark, _Ends]:
     """Return what each way of a table joins, whichever way it lies.
 
     A plan goes on from row to row; but from cell to cell of a row where more of its ways join two
-    places so. A single one has to stand where nothing is above it.
+    places so. A single one has to stand where nothing is above it: it begins at `home`.
     """
     marked = [[_marked(cell, told) for cell in row] for row in rows]
     if not any(cell.marks for row in marked for cell in row):
@@ -197,7 +208,7 @@ def _joined(
     width = max(map(len, marked))
     grid = [[*_with_places(row, places), *[_Cell()] * (width - len(row))] for row in marked]
     sideways = [[*column] for column in zip(*grid[1:], strict=True)]
-    down, across = _Plan(grid).joined(), _Plan(sideways, begin=0).joined()
+    down, across = _Plan(grid, home=home).joined(), _Plan(sideways, begin=0).joined()
     found, others = (sum(ends is not None for ends, _ in each.values()) for each in (down, across))
     is_sure = others > 1 or any(cell.marks for row in grid[1:2] for cell in row)
     return across if others > found and is_sure else down
@@ -235,6 +246,8 @@ class _Plan:
 
     grid: _Grid
     begin: int = 1
+    home: Place | None = None
+    """Where the first way begins."""
 
     def joined(self) -> dict[_Mark, _Ends]:
         """Return what each way joins: a stop with the next one, in its cell or below it."""
@@ -276,6 +289,8 @@ class _Plan:
         lane = self._lanes.get(column, -1)
         here, *above = ([*self.grid[row][lane].stops] if lane >= 0 else self._in(row, but=column)
                         for row in range(at, self.begin - 1, -1))  # fmt: skip
+        if self.home and not any(above):
+            above = [[], [self.home]]
         return _ends(here, above, skips=bool(above) and not above[0])
 
     def _in(self, at: int, *, but: int) -> list[Place]:

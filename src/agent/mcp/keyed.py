@@ -231,6 +231,8 @@ class KeyedPrefetch(Prefetch):
             return say("map.here", self._language), location_in(self._service.crs, near)
         if not name:
             raise self._no_place()
+        if known := self._known(name):
+            return name, known["location"]
         if point := parse_lnglat(name):
             return name, Location(lng=point[0], lat=point[1], crs=self._service.crs)
         rows = self._service.places(await self._found(name))

@@ -14,7 +14,7 @@ from agent.evidence.mentions import named_in, without_branch
 from agent.evidence.records import map_title
 from agent.evidence.said import stop_names
 from agent.evidence.stop_order import MOST_STOPS, S, shortest_order
-from agent.evidence.types import Gap, Leg, Location, MapTask, Point, TravelMode, WayWish
+from agent.evidence.types import Gap, Leg, Location, MapTask, Place, Point, TravelMode, WayWish
 from agent.evidence.vocabulary import city_in_english, landmark_in
 from agent.mcp.new_records import NamedStop
 from agent.mcp.records import (
@@ -190,6 +190,19 @@ class Prefetch:
     def _meant_here(self, name: str | None) -> Point | None:
         """Return where the person is, as far as it is known, for no name or one that means it."""
         return self._options.near if not name or means_here(name) else None
+
+    def _known(self, name: str | None) -> Place | None:
+        """Return the place of this map that the person was shown by that name, if it is one."""
+        town, own = fold(self._city or "").removesuffix("市"), f"{self._records.provider}:"
+
+        def is_meant(place: Place) -> bool:
+            told, city = f"{place['name']}, {place['address']}", place["city"] or ""
+            towns = [fold(city), fold(city_in_english(city) or "")] if city else [town]
+            is_called = name in (place["name"], place.get("name_en"), told)
+            return is_called and place["id"].startswith(own) and any(town in t for t in towns)
+
+        found = {each["id"]: each for each in self._options.known if name and is_meant(each)}
+        return next(iter(found.values())) if len(found) == 1 else None
 
     def _mode(self, straight: float, modes: Container[TravelMode]) -> TravelMode:
         """Return how one goes so far: as asked for, as far as the map has such ways."""

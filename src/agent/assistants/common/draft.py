@@ -106,6 +106,9 @@ class Draft:
     against all of it.
     """
 
+    joined = frozenset[str]()
+    """The ids of the places that the ways of its plan join."""
+
     def __init__(
         self,
         state: Gathered,
@@ -222,8 +225,9 @@ class Draft:
         origins = {place["distance_from"] for place in self.places}
         earlier = [place for place in self.previous["places"]
                    if place["id"] not in listed and place["name"] not in origins]  # fmt: skip
-        # What a day goes to stands in the table that code writes.
-        told = (p for p in earlier if p["id"] in self.chosen or not used.isdisjoint(source_ids(p)))
+        # What a day goes to stands in the table that code writes, or whose ways it fills in.
+        planned = self.chosen | self.joined
+        told = (p for p in earlier if p["id"] in planned or not used.isdisjoint(source_ids(p)))
         return [*self.places, *told]
 
     @property

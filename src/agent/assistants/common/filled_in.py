@@ -7,6 +7,7 @@ anew.
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.look_up import MAP_WAY, LookUp
@@ -30,7 +31,7 @@ from agent.evidence.told_ways import (
     way_words,
 )
 from agent.evidence.totals import TOTAL, Total, filled, opened
-from agent.evidence.types import Leg, Route
+from agent.evidence.types import Leg, Place, Route
 from agent.texts import say
 
 Walks = Mapping[tuple[str, str], Leg]
@@ -66,6 +67,8 @@ class FilledIn:
         text = rewritten(text, ways)
         again = await compute(lambda: opened(text.text, self._totals), otherwise=list[Change])
         text = rewritten(text, again)
+        told = (way.ids for way in self._ways if way.ids and way.told in text.text)
+        self.draft.joined = frozenset(chain.from_iterable(told))
         changes, totals = await compute(
             lambda: filled(text.text, form, self._totals, leaves=leaves),
             otherwise=lambda: (list[Change](), list[Total]()),
@@ -124,7 +127,8 @@ class FilledIn:
         ride, language = ride_words(cell, self.draft.language), self.draft.language
         if ride and walk:
             return say("records.unmeasured", language, ride=ride, way=walk)
-        return ride or walk or "–"
+        none = say("records.way_unmeasured", language) if cell.ends else "–"
+        return ride or walk or none
 
     def _way(self, cell: WayCell) -> Route | Leg | None:
         """Return a way as it was measured: by a call of the map, else on foot among all places."""
@@ -139,18 +143,17 @@ class FilledIn:
         """Have the map measure those of these ways that nobody has measured."""
         if not self.look or MAP_WAY not in self.look.tools:
             return
-        asked = dict[str, WayCell]()
-        for cell in cells:
-            if cell.ends and not self._way(cell):
-                begin, end = cell.ends
-                names = (begin["name"], end["name"], cell.mode, end["city"] or "")
-                asked[" | ".join(names)] = cell
-        wanted = [*asked][: _MOST_MEASURED - self._asked]
+        open_ = {(cell.ids, cell.mode): cell for cell in cells if cell.ends and not self._way(cell)}
+        wanted = [*open_.values()][: _MOST_MEASURED - self._asked]
         self._asked += len(wanted)
-        every = await asyncio.gather(*(self.look(MAP_WAY, each) for each in wanted))
-        for name, looked in zip(wanted, every, strict=True):
+        every = await asyncio.gather(*(
+            self.look(MAP_WAY, _argument(cell, *cell.ends), cell.ends)
+            for cell in wanted
+            if cell.ends
+        ))  # fmt: skip
+        for cell, looked in zip(wanted, every, strict=True):
             modes = {route["mode"] for route in looked.routes}
-            if modes and all(self._way(replace(asked[name], mode=mode)) for mode in modes):
+            if modes and all(self._way(replace(cell, mode=mode)) for mode in modes):
                 # A map without public transport has told the way on foot again.
                 continue
             self.draft.add_records(looked.places, looked.routes)
@@ -175,6 +178,14 @@ class FilledIn:
         source = self.draft.sources[way["source"]]
         url, number = link_url(source["url"]), self.draft.citer.number(source)
         return f" [{number}]({url})" if url else f" [{number}]"
+
+
+def _argument(cell: WayCell, begin: Place, end: Place) -> str:
+    """Return how a way is asked for; namesakes by their addresses, too."""
+    names = [begin["name"], end["name"]]
+    if names[0] == names[1]:
+        names = [f"{p['name']}, {p['address']}" for p in (begin, end)]
+    return " | ".join([*names, cell.mode, end["city"] or ""])
 
 
 def _text_of(parts: Iterable[Part]) -> str:

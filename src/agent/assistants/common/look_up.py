@@ -28,5 +28,5 @@ class LookUp(Protocol):
     def tools(self) -> Mapping[str, str]:
         """Return what each tool's argument is."""
 
-    async def __call__(self, tool: str, argument: str) -> Looked:
-        """Return what a tool finds."""
+    async def __call__(self, tool: str, argument: str, places: Sequence[Place] = ()) -> Looked:
+        """Return what a tool finds; `places` are what names in its argument mean."""

@@ -86,7 +86,7 @@ class Looks:
         """Return whether anything but what was read can be asked."""
         return not self.tools.keys() <= {READ_AGAIN}
 
-    async def __call__(self, tool: str, argument: str) -> Looked:
+    async def __call__(self, tool: str, argument: str, places: Sequence[Place] = ()) -> Looked:
         """Return what a tool finds; a failure is told, never raised."""
         asked = clean_text(argument, MAX_QUERY)
         if tool not in self.tools:
@@ -100,7 +100,8 @@ class Looks:
             items, ids = await self.workspace.items(), ids_in(asked)
             return await self._shown([one for one in items if one.id in ids] or items, asked)
         if tool in (MAP_PLACE, MAP_WAY):
-            return await self._mapped(asked, _PLACE_FIELDS if tool == MAP_PLACE else _WAY_FIELDS)
+            fields = _PLACE_FIELDS if tool == MAP_PLACE else _WAY_FIELDS
+            return await self._mapped(asked, fields, places or self.places)
         return await self._found(asked)
 
     async def _own(self, asked: str) -> Looked:
@@ -117,7 +118,7 @@ class Looks:
         failure = found.gap["message"] if found.gap else say("tools.nothing", language)
         return Looked("\n".join(lines) or failure, found.sources, texts)
 
-    async def _mapped(self, asked: str, fields: Sequence[str]) -> Looked:
+    async def _mapped(self, asked: str, fields: Sequence[str], known: Sequence[Place]) -> Looked:
         language, prefix = self.turn["language"], f"a{self._searched}"
         self._searched += 1
         task = _map_task(asked, fields)
@@ -127,7 +128,7 @@ class Looks:
             return Looked(refusal)
         options = MapOptions(
             prefix=prefix, language=language, near=self.turn["near"],
-            question=self.turn["question"], known=self.places,
+            question=self.turn["question"], known=known,
         )  # fmt: skip
         found = await self.services.maps.map_result(
             task, asked, options=options, meter=self.meter, on_call=lambda call: None

@@ -98,6 +98,7 @@ async def places_as_shown(
     first: Sequence[str],
     known: Sequence[Place] = (),
     routes: Sequence[Route] = (),
+    stops: Collection[str] = (),
     ruled_out: Mapping[str, str] | None = None,
     told: Sequence[tuple[str, str]] = (),
     settled: Collection[SettledWish] = (),
@@ -105,15 +106,16 @@ async def places_as_shown(
     """Return the places as the message carries them: with names that their reader can read.
 
     The `known` have the English names of what these are far from. What one of the `routes` leads
-    to is named where the text cites that. One that the text has `ruled_out`, by its name there,
-    says so on its card; what pages say of one, as the text has `told` it in figures or a judge has
-    `settled`, is not unknown on it.
+    to is named where the text cites that, and so are the `stops` of a plan, by their ids. One that
+    the text has `ruled_out`, by its name there, says so on its card; what pages say of one, as the
+    text has `told` it in figures or a judge has `settled`, is not unknown on it.
     """
     places = with_ruled_out(with_settled(places, told, settled), ruled_out or {}, language)
     written = stop_numbers(first) or list_numbers(places, text)
     cited = {source["id"] for source in used}
     ways = [route for route in routes if route["source"] in cited]
-    marked = _with_mentions(places, used, text, first, on_way=chosen_places(places, ways))
+    on_way = {*chosen_places(places, ways), *stops}
+    marked = _with_mentions(places, used, text, first, on_way=on_way)
     marked = called_as_written(marked, text, language)
     in_order = with_pin_numbers(marked, written)
     if not first:

@@ -143,7 +143,7 @@ async def write_message(
              turn["id"], draft.node, len(cited), len(draft.gaps), seconds)  # fmt: skip
     in_order = places_as_shown(
         draft.shown_places, cited, checked.text, draft.language, first=parts.order,
-        known=draft.known_places, routes=_ways_of_report(draft, parts),
+        known=draft.known_places, routes=_ways_of_report(draft, parts), stops=draft.joined,
         ruled_out=checked.ruled_out, told=checked.told, settled=checked.settled,
     )  # fmt: skip
     places = await await_or_else("the places", in_order, lambda: draft.shown_places)

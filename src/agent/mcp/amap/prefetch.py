@@ -340,6 +340,8 @@ class AmapPrefetch(Prefetch):
     async def _end(self, text: str | None) -> ResolvedPlace:
         if near := self._meant_here(text):
             return here(near, self._options.language)
+        if known := self._known(text):
+            return ResolvedPlace(known["name"], known["location"], known["city"])
         try:
             return await self._located(text or "", self._city, wide=True)
         except ProviderRefused:
