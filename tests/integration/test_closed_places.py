@@ -20,7 +20,7 @@ async def test_a_place_that_is_closed_for_good_has_no_card_as_if_it_were_open() 
             claim_check=[ModelReply(json=rulings)],
         )
         state = await lab.ask("外滩附近喝咖啡去哪家？")
-    assert "out   names" in next(t.system for t in llm.turns if "<task>claim_check" in t.system)
+    assert "out  names" in next(t.system for t in llm.turns if "<task>claim_check" in t.system)
     cards = {place["name"]: place for place in told(state)["places"]}
     [verdict] = cards["星巴克(外滩店)"]["verdicts"]
     assert (verdict["constraint"], verdict["verdict"]) == ("answer", "violated")

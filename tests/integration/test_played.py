@@ -251,6 +251,7 @@ def test_an_answer_costs_less_than_5600_tokens_in_and_9_calls_on_average_with_it
     # verdict.
     assert sum(replay.tokens for replay in replays.values()) / len(usage) <= 5600
     judge = sum(replay.judge_tokens for replay in replays.values())
-    # 28 % of all; who says anew what fails, in every second reply here, is an eighth of it.
-    assert judge / len(usage) <= 2100
+    # 23.6 % of all, of which a quarter was wanted at most; what fails is said anew in every second
+    # reply here, an eighth of it.
+    assert judge / len(usage) <= 1750
     assert sum(one["model_calls"] for one in usage) / len(usage) <= 9

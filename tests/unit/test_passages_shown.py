@@ -110,15 +110,17 @@ def test_the_reader_s_words_that_are_the_question_stand_once() -> None:
 
 
 @by_examples
-async def test_a_judge_is_told_of_sums_and_times_where_a_statement_has_any(
-    statement: str, has_sums: bool, has_times: bool
+async def test_a_judge_is_told_of_sums_times_and_days_where_a_statement_has_new_ones(
+    statement: str, question: str, has_sums: bool, has_times: bool, has_days: bool
 ) -> None:
-    known = Evidence({"w0-0": Record(["The hall costs 60 €, from 9:00."])}, today="2026-11-28")
+    records = {"w0-0": Record(["The hall costs 60 €, from 9:00."])}
+    known = Evidence(records, today="2026-11-28", question=question)
     models = Asked()
     judge = Judge(cast(ModelClient, models), "model", cast(Meter, None), MARKED)
     await judge(statements(statement, MARKED), known)
     told = str(models.prompt[0].content)
-    assert ("calc  c:" in told, "own   s p:" in told) == (has_sums, has_times)
+    found = ("calc  c:" in told, "own  s p:" in told, "workdays(" in told)
+    assert found == (has_sums, has_times, has_days)
 
 
 def test_short_own_files_are_shown_to_statements_that_cite_one_and_else_the_nearest_alone() -> None:

@@ -66,7 +66,8 @@ def test_a_system_prompt_stays_short(name: str) -> None:
 ONLY_ASKED = {
     "answer": {"about_places"},
     "claim_check": {
-        *("of_reader", "of_places", "context", "cells", "headings", "open_demand", "sums", "times")
+        *("of_reader", "of_places", "context", "cells", "headings", "open_demand"),
+        *("sums", "days", "times"),
     },
 }
 """What instructions are told of the material beside its blocks."""

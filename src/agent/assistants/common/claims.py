@@ -53,8 +53,9 @@ from agent.evidence.types import Source
 from agent.texts import Language, say
 
 log = logging.getLogger(__name__)
-_MOST_CALLS, _MOST_AT_ONCE, _MOST_AT_END = 16, 16, 7
-"""Calls of one answer, and statements of one that goes on beside the text."""
+_MOST_CALLS, _MOST_AT_ONCE, _MOST_AT_END, _MOST_ALONE = 16, 16, 7, 8
+"""Calls of one answer, and statements of one beside the text, of its last ones, and of the only
+one: for a short text a second call costs as much as the first."""
 _MOST_TOLD = 4
 _MEANINGS = {MARK: "answer.no_source_says", CONTRADICTED: "answer.source_says_otherwise"}
 
@@ -257,7 +258,8 @@ class ClaimCheck:
                     if one.key not in self._judging.asked and not self._is_open(one)]  # fmt: skip
             wishes = await compute(lambda: self._wishes(evidence), otherwise=list[OpenWish])
             rest += [w.asked for w in wishes if w.asked.key not in self._judging.asked]
-            self._ask(self.judge, batches(rest, _MOST_AT_END if self.beside else BATCH))
+            most = _MOST_AT_END if self._calls else _MOST_ALONE
+            self._ask(self.judge, batches(rest, most if self.beside else BATCH))
             await ended(self._calls, self.seconds, late, longer=longer)
             self.settled = settled(wishes, self._rulings, evidence)
         rulings = {at: self._rulings[one.key] for at, one in enumerate(self.statements)

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, cast
 
 from agent.assistants.common.conversation import known_words
@@ -98,11 +99,15 @@ class Judge:
 
 def _of_shown(rulings: Iterable[Ruling], passages: str) -> list[Ruling]:
     """Return rulings that name only passages which this call showed."""
-    names = {line.partition(" ")[0] for line in passages.splitlines()}
+    names = _names(passages)
     return [
         one.model_copy(update={"p": [name for p in one.p if (name := p.strip("[] ")) in names]})
         for one in rulings
     ]
+
+
+def _names(passages: str) -> set[str]:
+    return {line.partition(" ")[0] for line in passages.splitlines()}
 
 
 def _read_with(
@@ -110,21 +115,26 @@ def _read_with(
 ) -> dict[str, str]:
     """Return what the instructions explain only where it is there: cells, sums, open ends.
 
-    A figure that stands in what its statement cites is no sum.
+    A figure that stands in what its statement cites, or that was asked about, is neither a sum nor
+    a time that a plan sets; sums of days need one that is named.
     """
-    told = [(f, one) for one in shown for f in figures(one.plain) if states(f)]
+    said = [(f, one) for one in shown for f in figures(one.plain) if states(f)]
+    new = [f for f, one in said if not _stands(f, one, evidence)]
+    of_passages = (evidence.by_name[name].figures for name in _names(passages))
+    named = chain((f for f, _ in said), figures(asked_of(evidence)), *of_passages)
     kinds = {statement.kind for statement in shown}
     places = [record.place for record in evidence.records.values() if record.place]
     verdicts = [verdict for place in places for verdict in place.get("verdicts", [])]
     is_open = any(v["verdict"] == "unknown" and v["text"] in passages for v in verdicts)
     has = {"context": CONTEXT in block, "cells": "cell" in kinds, "headings": "heading" in kinds,
-           "open_demand": is_open, "times": any(f.date or f.clock is not None for f, _ in told),
-           "sums": any(not _stands(f, one, evidence) for f, one in told)}  # fmt: skip
+           "open_demand": is_open, "times": any(f.date or f.clock is not None for f in new),
+           "sums": bool(new), "days": new and any(f.date and f.date[2] for f in named)}  # fmt: skip
     return {name: "yes" if it else "" for name, it in has.items()}
 
 
 def _stands(figure: Figure, one: Statement, evidence: Evidence) -> bool:
-    return any(same(figure, other) for other in evidence.figures_of(one.sources))
+    known = chain(evidence.told, evidence.figures_of(one.sources))
+    return any(same(figure, other) for other in known)
 
 
 def evidence_of(
