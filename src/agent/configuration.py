@@ -82,6 +82,8 @@ class Configuration(BaseModel):
 
     Those that every node reads (`OF_A_RUN`) hang on none.
     """
+    MAP_CALLS_KEPT: ClassVar[int] = 0
+    """Of the map's calls, those for what the review of a long text looks up."""
 
     # Models.
     query_generator_model: str = Field(

@@ -1,5 +1,6 @@
 """A map branch knows its share of the calls, and nothing it was to search is lost silently."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -52,6 +53,16 @@ def state(*places: str, done: int = 0, spent: int = 0) -> Any:
         "research_loop_count": done,
         "usage": {**no_usage(), "map_calls": spent},
     }
+
+
+def test_research_leaves_calls_of_the_map_to_whoever_writes_the_text() -> None:
+    budget = Budget("t", replace(LIMITS, kept_map_calls=3))
+    research, writing = budget.meter(), budget.meter(answering=True)
+    research.reserve("map_calls", 7)
+    assert (research.left("map_calls"), writing.left("map_calls")) == (0, 3)
+    with pytest.raises(BudgetExceeded):
+        research.reserve("map_calls")
+    writing.reserve("map_calls", 3)
 
 
 def test_two_branches_leave_a_third_of_the_calls_to_the_round_after_reflection() -> None:

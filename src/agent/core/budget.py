@@ -70,6 +70,8 @@ class Limits:
     """Nothing is no limit."""
     answer_now: bool = False
     """Whether there is no time left but for the answer."""
+    kept_map_calls: int = 0
+    """Of `max_map_calls`, for whoever looks something up while the answer is written."""
 
 
 class Budget:
@@ -128,11 +130,12 @@ class Budget:
         seconds = 0.0 if self.limits.answer_now else self.limits.max_run_seconds
         return BudgetExceeded("max_run_seconds", seconds)
 
-    def left(self, kind: Spending) -> int:
-        """Return the calls of that kind that may still be made."""
+    def left(self, kind: Spending, *, answering: bool = True) -> int:
+        """Return the calls of that kind that may still be made, for the answer or for research."""
         limit: int = getattr(self.limits, f"max_{kind}")
+        kept = self.limits.kept_map_calls if kind == "map_calls" and not answering else 0
         with self._lock:
-            return max(0, limit - self._spent[kind])
+            return max(0, limit - kept - self._spent[kind])
 
     def reserve(self, kind: Spending, count: int, *, answering: bool) -> None:
         """Book `count` calls before they are made, or raise BudgetExceeded."""
@@ -147,8 +150,9 @@ class Budget:
             dollars = self.limits.max_run_dollars
             if dollars and not answering and (self._spent.get("cost_usd") or 0.0) >= dollars:
                 raise BudgetExceeded("max_run_dollars", dollars)
-            # One model call is reserved for the answer, so that research cannot starve it.
-            reserved = 1 if kind == "model_calls" and not answering else 0
+            # So much is reserved for the answer, so that research cannot starve it.
+            kept = {"model_calls": 1, "map_calls": self.limits.kept_map_calls}
+            reserved = 0 if answering else kept.get(kind, 0)
             if self._spent[kind] + count > allowed - reserved:
                 raise BudgetExceeded(limit, allowed)
             self._spent[kind] += count
@@ -197,7 +201,7 @@ class Meter:
 
     def left(self, kind: Spending) -> int:
         """Return the calls of that kind left to this step: of its share and of the budget."""
-        left = self.budget.left(kind)
+        left = self.budget.left(kind, answering=self.answering)
         if kind in self._share:
             left = min(left, self._share[kind] - self.usage[kind])
         return max(0, left)

@@ -327,6 +327,7 @@ def limits_of(configuration: Configuration) -> Limits:
         answer_seconds=min(60.0, configuration.max_run_seconds / 3),
         max_run_dollars=configuration.max_run_dollars,
         answer_now=configuration.answer_now,
+        kept_map_calls=min(configuration.MAP_CALLS_KEPT, configuration.max_map_calls // 4),
     )
 
 

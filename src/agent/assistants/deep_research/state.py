@@ -39,6 +39,7 @@ from agent.state import (
 class DeepConfiguration(Configuration):
     """Hold the same knobs with the limits that long research needs."""
 
+    MAP_CALLS_KEPT: ClassVar = 6
     NODES: ClassVar = at_nodes(
         {
             "query_generator_model": ("begin",),

@@ -72,8 +72,6 @@ ASSISTANT = "deep_research"
 _COUNTS = ("thoughts", "refused_calls", "invented_urls", "forced_archives", "unknown_notes",
            "pages_opened")  # fmt: skip
 _MEASURED, _NEAREST, _LEAST_MEASURED = 12, 3, 2
-_LOOKS_LATER = 6
-"""Calls of the map that are left to what the text will need."""
 _MAX_TITLE = 80
 _MATERIAL = 60_000
 """Tokens of passages that the writer is shown at most."""
@@ -450,7 +448,7 @@ async def _walks(draft: Draft) -> Walks:
     """
     if draft.state.get("routes"):
         return {}
-    free = draft.meter.left("map_calls") - _LOOKS_LATER
+    free = draft.meter.left("map_calls") - draft.configuration.MAP_CALLS_KEPT
     places = draft.places[: min(_MEASURED, max(0, free))]
     if len(places) < _LEAST_MEASURED:
         return {}

@@ -38,6 +38,7 @@ TaskStatus = Literal["done", "empty", "failed", "skipped"]
 class PlanConfiguration(Configuration):
     """Hold the same knobs with the limits that a dossier needs."""
 
+    MAP_CALLS_KEPT: ClassVar = 6
     NODES: ClassVar = at_nodes(
         {
             "query_generator_model": ("plan", "execute", "search_info"),
