@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
-from heapq import heappop, heappush, nlargest
+from heapq import heappop, heappush, nlargest, nsmallest
 from itertools import chain
 from operator import itemgetter
 
@@ -273,7 +273,7 @@ class Evidence:
             worth.bring(_FOR_FIGURE * self._rarity(len(holders)), holders)
             of_cited = [p for p in holders if self.numbers[self.passages[p].source] in cited]
             of_figures += [of_cited] if of_cited and {*picked}.isdisjoint(holders) else []
-        first = sorted({max(each, key=worth.of) for each in of_figures}, key=worth.of, reverse=True)
+        first = sorted({min(each, key=worth.rank) for each in of_figures}, key=worth.rank)
         needed = len(picked)
         for place in worth.best_first(first, picked, least):
             size = self.passages[place].tokens
@@ -307,55 +307,42 @@ class _Worth:
 
     def __init__(self, shares: Sequence[float], cited: Container[int]) -> None:
         self._shares, self._cited = shares, cited
-        self._terms = list[tuple[float, Sequence[int]]]()
-        self._brings = defaultdict[int, float](float)
+        self._weights = list[float]()
         self._has = defaultdict[int, list[int]](list)
-        """Of the best passages, the terms that each has."""
+        """The words and figures that each passage has, by where they stand among the weights."""
 
-    def bring(self, weight: float, places: Sequence[int]) -> None:
+    def bring(self, weight: float, places: Iterable[int]) -> None:
         """Add a word or a figure, and the passages that have it."""
-        self._terms.append((weight, places))
         for place in places:
-            self._brings[place] += weight
+            self._has[place].append(len(self._weights))
+        self._weights.append(weight)
 
-    def of(self, place: int) -> tuple[float, int]:
-        """Return what a passage is worth, and its place where others are worth as much."""
-        return self._brings[place] * self._of_one(place), -place
+    def rank(self, place: int) -> tuple[float, int]:
+        """Return what sorts a passage: what is worth most beside those shown is the least."""
+        share = self._shares[place] * (_OF_CITED if place in self._cited else 1)
+        return -sum(self._weights[at] for at in self._has[place]) * share, place
 
     def take(self, place: int) -> None:
         """Count what a passage has as shown."""
         for at in self._has[place]:
-            weight, places = self._terms[at]
-            self._terms[at] = weight * _SHOWN, places
-
-    def _left(self, place: int) -> float:
-        return sum(self._terms[at][0] for at in self._has[place]) * self._of_one(place)
-
-    def _of_one(self, place: int) -> float:
-        return self._shares[place] * (_OF_CITED if place in self._cited else 1)
+            self._weights[at] *= _SHOWN
 
     def best_first(
         self, first: Sequence[int], picked: Sequence[int], least: float
     ) -> Iterator[int]:
         """Yield the passages that may decide it, those given first; whoever shows one takes it."""
-        worth = {place: self.of(place) for place in self._brings}
-        least *= max((value for value, _ in worth.values()), default=0)
-        others = nlargest(_MOST_RANKED, worth.keys() - {*picked, *first}, key=worth.__getitem__)
-        near = {*others, *first, *picked}
-        for at, (_, places) in enumerate(self._terms):
-            for place in near.intersection(places):
-                self._has[place].append(at)
-        queue = [(-worth[place][0], place) for place in others]
+        ranked = [self.rank(place) for place in self._has]
+        least *= min(ranked, default=(0, 0))[0]
+        queue = nsmallest(_MOST_RANKED, (it for it in ranked if it[1] not in {*picked, *first}))
         for place in picked:
             self.take(place)
         yield from first
         while queue:
             # Worths only fall: what is still worth as much as the next was, is the best.
-            _, place = heappop(queue)
-            value = self._left(place)
-            if queue and (-value, place) > queue[0]:
-                heappush(queue, (-value, place))
-            elif value < least:
+            best = self.rank(heappop(queue)[1])
+            if queue and best > queue[0]:
+                heappush(queue, best)
+            elif best[0] > least:
                 return
             else:
-                yield place
+                yield best[1]
