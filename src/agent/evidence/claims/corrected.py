@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from agent.core.patterns import Linear
-from agent.core.strings import json_bytes, letters_of
+from agent.core.strings import letters_of
 from agent.evidence.citations import MARKER, ids_in
 from agent.evidence.claims.judging import READER, without_markers
 from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome
@@ -26,11 +26,11 @@ from agent.evidence.types import Source
 VERSION = 2
 """Of the keys of `checks.claims`; answers of before have none."""
 COUNTED = ("supported", "computed", "own", "revised", "marked", "unchecked")
-_MAX_QUOTES, _MAX_STATEMENTS, _MOST_SUBJECT = 24, 12_000, 80
+_MAX_QUOTES, _MOST_SUBJECT = 24, 80
 _LIST = 2
 """Blocks from a paragraph to the table or list behind it, where no heading is between."""
-_QUOTES = (MAX_QUOTE, 60, 24)
-"""Characters of a passage, and of its beginning."""
+_QUOTED, _SHORTEST, _MANY = 2400, 24, 100
+"""Characters of all passages that rows tell, and of one at least; rows that are many."""
 _STOPS, _CLOSING = "。！？!?.；;，,", '”」』"’*_'
 
 
@@ -68,12 +68,11 @@ def corrected(
     return [part for part in parts if part.text or part.statement]
 
 
-def ending_with(written: str, text: str) -> str:
-    """Return a text with something written before what ends it."""
+def _end(text: str) -> int:
+    """Return where the words of a text end: before its stop, which may stand within quotes."""
     bare = text.rstrip()
     said = bare.rstrip(_CLOSING)
-    at = len(said.rstrip(_STOPS)) if said.endswith(tuple(_STOPS)) else len(bare)
-    return f"{text[:at]}{written}{text[at:]}"
+    return len(said.rstrip(_STOPS)) if said.endswith(tuple(_STOPS)) else len(bare)
 
 
 def left_out(
@@ -161,8 +160,7 @@ def _end_of(span: str, text: str, statement: Statement, notation: Notation) -> i
         at = text.find(stands) if stands else -1
         if at >= 0:
             return at + len(stands)
-    bare = _before_citations(text, notation.pattern)
-    return len(bare.rstrip().rstrip(_CLOSING).rstrip(_STOPS))
+    return _end(_before_citations(text, notation.pattern))
 
 
 def cited_anew(
@@ -189,7 +187,8 @@ def cited_anew(
         right += written * (not stays and citation in last)
         right = right.lstrip() if text[:begin].endswith(" ") else right
         text = text[:begin] + right + text[end:] if right else joined(text[:begin], text[end:])
-    return ending_with(written, text) if stays else text
+    at = _end(text)
+    return f"{text[:at]}{written * stays}{text[at:]}"
 
 
 def as_the_judge_says(
@@ -246,13 +245,13 @@ def reworded(one: Statement, fix: str, notation: Notation, blank: str = "") -> s
         bold = "**" * (one.kind == "heading" and one.text.startswith("**") and "**" not in words)
         return f"{bold}{without_markers(words)}{bold}"
     said = _before_citations(words, MARKER).rstrip()
-    stop = said[len(said.rstrip(_STOPS + _CLOSING)) :]
-    said = _before_citations(said.removesuffix(stop), MARKER).rstrip()
+    said, stop = said[: _end(said)], said[_end(said) :]
+    said = _before_citations(said, MARKER).rstrip()
     behind = "".join(match[0] for match in MARKER.finditer(words[len(said) :]))
     if one.citations and not cited and READER not in fix:
         behind = MARKED.write(one.cited[0])
     own = _before_citations(one.text, notation.pattern)
-    is_behind = own != one.text and own.rstrip(f" {_CLOSING}").endswith(tuple(_STOPS))
+    is_behind = own != one.text and _end(own) < len(own.rstrip())
     ended = f"{said}{stop}{behind}" if is_behind else f"{said}{behind}{stop}"
     return MARKER.sub(lambda match: blank + notation.write(match[1]), ended)
 
@@ -358,22 +357,19 @@ def rows(
     """Return where statements stand, with verdict, source, passage and the words it is about.
 
     `begin` is where the first part begins; `led` is what is still done to each text, `shown` the
-    id that a source is listed under. Passages, which a source has among its quotes, are told by
-    their beginnings where all take more than 12 kB as JSON: no verdict is left out, but of what
-    nobody judged where that is not enough.
+    id that a source is listed under. Of many, passages, which a source has among its quotes, are
+    told by their beginnings, and what nobody judged is left out.
     """
-    told, at = list[tuple[Outcome, int, int, Callable[[str], str]]](), begin
+    told, at = list[tuple[Outcome, int, int]](), begin
     for part in parts:
-        text = led(part.text)
+        length = len(led(part.text))
         if part.outcome and kind_of(part.outcome) != "own":
-            told.append((part.outcome, at, at + len(text), shown))
-        at += len(text)
-    found = list[dict[str, Any]]()
-    for longest in _QUOTES:
-        found = [_row(*one, longest) for one in told]
-        if sum(map(_size, found)) <= _MAX_STATEMENTS:
-            return found
-    return [row for row in found if row["verdict"] != "unchecked" or row["spans"]]
+            told.append((part.outcome, at, at + length))
+        at += length
+    if len(told) > _MANY:
+        told = [one for one in told if kind_of(one[0]) != "unchecked" or one[0].unproved]
+    longest = min(MAX_QUOTE, max(_SHORTEST, _QUOTED // max(1, len(told))))
+    return [_row(*one, shown, longest) for one in told]
 
 
 def _row(
@@ -398,7 +394,3 @@ def _around(words: str, text: str, longest: int) -> str:
     at = text.find(words) if words else 0
     begin = max(0, at + len(words) - longest * 3 // 4) if words else 0
     return text[begin : begin + max(longest, len(words))]
-
-
-def _size(row: Mapping[str, Any]) -> int:
-    return json_bytes(row) + 2
