@@ -38,7 +38,7 @@ async def test_an_answer_that_is_no_report_keeps_its_signs() -> None:
         f"故宫全年开放{CITED}。{FIRST}",
         f"# 故宫的门票与开放时间\n\n- 故宫全年开放{CITED}。\n- {FIRST}",
         f"{FIRST}故宫全年开放{CITED}。它的门票60元{CITED}。",
-        f"{FIRST}\n\n故宫全年开放{CITED}。",
+        f"{FIRST}\n\n## 开放\n\n故宫全年开放{CITED}。",
     ],
 )
 async def test_the_first_statement_what_the_next_refers_to_and_a_whole_line_stay_with_a_sign(

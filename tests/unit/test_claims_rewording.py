@@ -231,17 +231,15 @@ def test_a_sentence_or_an_item_goes_where_another_one_stands_beside_it() -> None
     """
     text = "Places:\n\n- In & Out is open daily.\n- Taikoo Li has 800 cars.\n\nThat is all."
     found = statements(text, LINKED)
-    gone = Outcome("missing", revised="")
-    assert [can_be_left_out(found, at, []) for at in range(4)] == [False, True, True, False]
-    assert can_be_left_out(found, 3, [], whole=True)
-    assert not can_be_left_out(found, 2, [Outcome("own"), gone])
+    assert [can_be_left_out(found, at, ()) for at in range(4)] == [False, True, True, True]
+    assert not can_be_left_out(found, 2, {1})
     text = "It is open.\n\nIt is old.\n\nIt is free.\n\n- to all\n\nIt is near."
     text += "\n\n## Beyond\n\nIt is far."
     found = statements(text, LINKED)
-    spared = [can_be_left_out(found, at, [], whole=True) for at in range(6)]
+    spared = [can_be_left_out(found, at, ()) for at in range(6)]
     assert spared == [False, True, False, False, True, False], "what others hang on stays"
     below = statements("It is open.\n\n## Prices\n\nIt is free.", LINKED)
-    assert not can_be_left_out(below, 1, [], whole=True), "its heading would stand alone"
+    assert not can_be_left_out(below, 1, ()), "its heading would stand alone"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from agent.evidence.citations import NOT_FOUND
 from agent.evidence.claims.judging import batches
-from agent.evidence.claims.statements import Splitter, Statement, end_of, statements
+from agent.evidence.claims.statements import Splitter, Statement, statements
 from agent.evidence.notation import MARKED
 from tests.support.rows import by_examples
 
@@ -133,13 +133,6 @@ ROW = "| Bid | Price | Close |\n|---|---|---|\n| A | 40 [^o1-0] | none named |\n
 def test_a_short_form_before_a_number_ends_no_statement() -> None:
     text = "Room 2 needs inv. 1931.204 (see vols. 2 and 3, pp. 14 and 15)[^w0-0]. It hangs alone."
     assert [one.plain[:6] for one in statements(text, MARKED)] == ["Room 2", "It han"]
-
-
-def test_what_stands_before_a_statement_is_cut_between_words() -> None:
-    before = "Elevators " * 20 + "opened."
-    assert end_of(before).split()[0] == "Elevators"
-    assert end_of("电梯" * 100) == "电梯" * 80
-    assert end_of("It opened.") == "It opened."
 
 
 def test_the_cells_of_a_table_count_half_in_the_calls_that_judge_them() -> None:

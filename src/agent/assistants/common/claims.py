@@ -28,7 +28,6 @@ from agent.evidence.claims.corrected import (
     rows,
     signs,
     with_quotes,
-    without_false,
 )
 from agent.evidence.claims.judging import BATCH, Ruling, batches
 from agent.evidence.claims.outcomes import Outcome
@@ -228,8 +227,9 @@ class ClaimCheck:
             self.outcomes = await compute(self._as_said, otherwise=lambda: self.outcomes)
 
     def _as_said(self) -> list[Outcome]:
-        found = as_the_judge_says(self.statements, self.outcomes, self.notation)
-        return without_false(self.statements, found) if self.tells else found
+        return as_the_judge_says(
+            self.statements, self.outcomes, self.notation, is_report=self.tells
+        )
 
     async def judged(
         self, body: str, late: Callable[[], None] = lambda: None, *, longer: bool = True

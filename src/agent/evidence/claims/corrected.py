@@ -106,25 +106,20 @@ def left_out(
     return spans, counted_down(text, lines) if lines else []
 
 
-def can_be_left_out(
-    statements: Sequence[Statement], at: int, outcomes: Sequence[Outcome], *, whole: bool = False
-) -> bool:
+def can_be_left_out(statements: Sequence[Statement], at: int, gone: Container[int]) -> bool:
     """Return whether a sentence or an item can be spared: others of its block stand beside it.
 
-    So can a `whole` paragraph that no list hangs on, with another one beside it, but not a text's
-    first. `outcomes` are those of the statements before it, as far as they are known.
+    So can a whole paragraph that no list hangs on, with another one beside it, but not a text's
+    first. `gone` are those that are left out already.
     """
     one, behind = statements[at], statements[at + 1 : at + 2]
     hangs = any(n.kind in ("item", "cell") and n.block <= one.block + _LIST for n in behind)
     is_first = all(other.kind == "heading" for other in statements[:at])
-    whole = whole and not (is_first or hangs or (one.kind == "item" and behind))
+    whole = not (is_first or hangs or (one.kind == "item" and behind))
     # A heading between them counts, too: what stands below it alone stays.
     blocks = range(one.block - whole, one.block + whole + 1)
     return one.kind not in NAMING and any(
-        other.block in blocks
-        and other.kind != "heading"
-        and n != at
-        and (n >= len(outcomes) or outcomes[n].revised != "")
+        other.block in blocks and other.kind != "heading" and n != at and n not in gone
         for n, other in enumerate(statements)
     )
 
@@ -195,40 +190,34 @@ def as_the_judge_says(
     statements: Sequence[Statement],
     outcomes: Sequence[Outcome],
     notation: Notation,
+    *,
+    is_report: bool = False,
 ) -> list[Outcome]:
     """Return the outcomes; what fails reads as its judge would say it.
 
-    It goes where the judge leaves nothing of it, and it can be spared.
+    It goes where the judge leaves nothing of it, and it can be spared; from a report also what
+    nobody could mend: what a source contradicts, or of which nothing is borne out. Mere words that
+    stand nowhere are marked. The text's first statement stays there, and so does what the next
+    sentence may refer back to.
     """
     found, blank = list[Outcome](), blank_before_citations(statements)
-    for one, outcome in zip(statements, outcomes, strict=True):
+    first = next((one for one in statements if one.kind != "heading"), None)
+    for one, outcome, behind in zip(statements, outcomes, [*statements[1:], None], strict=True):
+        is_false = outcome.verdict == "contradicted" or one.plain in outcome.spans
+        leans = (
+            behind
+            and behind.block == one.block
+            and (behind.kind == "sentence" or behind.line == one.line)
+        )
+        goes = is_report and is_false and one is not first and not (leans or outcome.fix)
         words = None
-        if outcome.fix == LEAVES_OUT:
-            words = "" if can_be_left_out(statements, len(found), found, whole=True) else None
+        if goes or outcome.fix == LEAVES_OUT:
+            gone = {n for n, other in enumerate(found) if other.revised == ""}
+            words = "" if can_be_left_out(statements, len(found), gone) else None
         elif outcome.fix:
             words = reworded(one, outcome.fix, notation, blank)
-        found.append(
-            replace(outcome, revised=words) if outcome.fails and words is not None else outcome
-        )
-    return found
-
-
-def without_false(statements: Sequence[Statement], outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """Return the outcomes; what nobody could mend goes, where a report can spare it.
-
-    That is what a source contradicts, or of which nothing is borne out; where only words of a
-    statement stand nowhere these are marked. The text's first statement stays, and so does what the
-    next sentence may refer back to.
-    """
-    found = [*outcomes]
-    first = next((at for at, one in enumerate(statements) if one.kind != "heading"), 0)
-    for at, one in enumerate(statements):
-        is_false = outcomes[at].verdict == "contradicted" or one.plain in outcomes[at].spans
-        behind = [each for each in statements[at + 1 : at + 2] if each.block == one.block]
-        leans = any(each.kind == "sentence" or each.line == one.line for each in behind)
-        goes = at > first and outcomes[at].fails and is_false and not leans
-        if goes and can_be_left_out(statements, at, found):
-            found[at] = replace(outcomes[at], revised="")
+        is_mended = outcome.fails and words is not None
+        found.append(replace(outcome, revised=words) if is_mended else outcome)
     return found
 
 

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, takewhile, zip_longest
 from operator import eq
 from typing import Annotated, Any
@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 from agent.core.strings import cut_to_tokens
 from agent.evidence.citations import MARKER, NOT_FOUND
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
-from agent.evidence.claims.statements import Statement, end_of
+from agent.evidence.claims.statements import MOST_CONTEXT, Statement
 from agent.evidence.mentions import mentioned
 from agent.evidence.notation import MARKED, Notation
 from agent.evidence.numbering import is_carried
@@ -188,7 +188,7 @@ def statements_block(batch: Sequence[Statement], evidence: Evidence, notation: N
         told = f"{CONTEXT}{_WITHIN.join(context[known:])})" if any(context[known:]) else ""
         above = context if any(context) else above
         if statement.kind != "cell":
-            before = end_of(statement.plain)
+            before = statement.plain[-MOST_CONTEXT:]
             lines.append(f"{statement.name} {text}{told}")
             continue
         if statement.row and statement.line != line:
@@ -222,13 +222,9 @@ def _numbers(ids: Sequence[str], evidence: Evidence) -> str:
     return "".join(f" [{number}]" for number in numbers)
 
 
-def with_markers(fix: str, evidence: Evidence, of: Iterable[str] = ()) -> str:
-    """Return a judge's wording with markers in place of its numbers; 0, the reader, stays.
-
-    Of ids that share a number that one which is among `of`, the last of them, else the first.
-    """
-    every = [*reversed(evidence.numbers), *(name for name in of if name in evidence.numbers)]
-    names = {evidence.numbers[name]: name for name in every if evidence.numbers[name]}
+def with_markers(fix: str, evidence: Evidence) -> str:
+    """Return a judge's wording with markers in place of its numbers; 0, the reader, stays."""
+    names = {number: name for name, number in reversed(evidence.numbers.items()) if number}
 
     def write(match: re.Match[str]) -> str:
         name = names.get(int(match[1]))

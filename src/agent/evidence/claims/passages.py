@@ -226,9 +226,14 @@ class Evidence:
             return self.records[passage.source].is_worked
         return any(passage.text in " ".join(text.split()) for text in self.worked)
 
-    def figures_of(self, names: Container[str]) -> list[Figure]:
+    def passages_of(self, names: Iterable[str]) -> list[Passage]:
+        """Return the passages of some sources: of all ids that have their numbers."""
+        numbers = {self.numbers.get(name) for name in names}
+        return [passage for passage in self.passages if self.numbers[passage.source] in numbers]
+
+    def figures_of(self, names: Iterable[str]) -> list[Figure]:
         """Return the figures of some sources."""
-        return [figure for p in self.passages if p.source in names for figure in p.figures]
+        return [figure for passage in self.passages_of(names) for figure in passage.figures]
 
     def says(self, plain: str) -> bool:
         """Return whether code itself says these words in the text."""
@@ -240,8 +245,7 @@ class Evidence:
 
     def nearest(self, statement: Statement) -> tuple[Passage, ...]:
         """Return the passage of what a statement cites, or was told, that has most of its words."""
-        own, names = words(statement.plain), (KNOWN, *statement.sources)
-        of_it = [passage for passage in self.passages if passage.source in names]
+        own, of_it = words(statement.plain), self.passages_of([KNOWN, *statement.sources])
         best = max(of_it, key=lambda passage: len(own & passage.words), default=None)
         return (best,) if best and 2 * len(own & best.words) > len(own) else ()
 

@@ -73,7 +73,7 @@ def _by_code(
     open_ = outcome.verdict == "unchecked"
     found = otherwise(one, evidence, _of_plan(one, ruling)) if open_ else []
     if found:
-        passage = next(p for p in evidence.passages if p.source in one.cited)
+        passage = evidence.passages_of(one.cited)[0]
         spans = tuple(figure.text for figure, _ in found)
         return Outcome("contradicted", spans, (passage,), found[0][1])
     days = tuple(
@@ -154,14 +154,12 @@ class _Proof:
             # A row's head has no ruling of its own: a cell is wrong of it.
             spans = (plain,)
         # What stands nowhere names no passage: its wording rests on what it, or the text, cites.
-        of = (*evidence.sources_of(passages), *statement.exact)
-        fix = with_markers(ruling.fix, evidence, of)
-        rests_on = {*statement.cited, *ids_in(fix), KNOWN}
-        told = dict.fromkeys([*passages, *(p for p in evidence.passages if p.source in rests_on)])
-        is_sound = is_sound_fix(fix, statement, [*told], spans)
+        fix = with_markers(ruling.fix, evidence)
+        told = [*passages, *evidence.passages_of((*statement.cited, *ids_in(fix), KNOWN))]
+        is_sound = is_sound_fix(fix, statement, told, spans)
         fix = fix if is_sound and _keeps_totals(fix, statement, totals) else ""
         # A judge puts together what a passage says in two places.
-        parts = [ruling.says, *filter(None, split_at(ruling.says.replace("...", "…"), ";；…"))]
+        parts = split_at(ruling.says.replace("...", "…"), ";；…")
         pairs = ((span_in(words, one.text), one) for words, one in product(parts, passages))
         quote, passage = next((pair for pair in pairs if pair[0]), ("", None))
         # A hedge is dropped where the words stand and the passage's others do not.
@@ -171,7 +169,7 @@ class _Proof:
             if not _tells([*totals, *self.added], span)
             and (passage or not self._is_borne(span, statement))
         )
-        if letter == "x" and spans and passage:
+        if letter == "x" and passage:
             if all(_agrees(span, quote) for span in spans):
                 return Outcome("unchecked", passages=passages)
             return Outcome("contradicted", spans, (passage,), quote, fix=fix)
@@ -193,8 +191,8 @@ class _Proof:
 
         So do times alone of a planned day, and a day with its right weekday.
         """
-        evidence, told = self.evidence, (KNOWN, *statement.cited)
-        held = (p.text for p in evidence.passages if p.source in told)
+        evidence = self.evidence
+        held = (p.text for p in evidence.passages_of([KNOWN, *statement.cited]))
         if latin_length(span) >= _LONG_SPAN and any(span_in(span, text) for text in held):
             return True
         times, planned = figures(span), {figure.clock for figure in evidence.told} - {None}
@@ -316,8 +314,7 @@ def _keeps_totals(fix: str, statement: Statement, totals: Sequence[Figure]) -> b
 def _as_headed(figure: Figure, cell: Statement) -> list[Figure]:
     """Return a figure; a bare number of a cell in the units, too, that its column or row tells."""
     number, found = figure.text, [figure]
-    is_bare = figure.kind == "" and figure.scale == 1 and not figure.date and figure.clock is None
-    heads = split_at(f"{cell.head}/{cell.row}", _AROUND_UNITS) if is_bare else []
+    heads = split_at(f"{cell.head}/{cell.row}", _AROUND_UNITS)
     for head in (told for one in heads if 0 < len(told := one.strip()) <= _LONGEST_UNIT):
         sign, _, scale = head.partition(" ")
         for text in (f"{number}{head}", f"{number} {head}", f"{sign}{number} {scale}".strip()):

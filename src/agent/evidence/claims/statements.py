@@ -1,7 +1,7 @@
 """Split an answer into what it states: sentences, items of lists, and cells of tables."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
 
@@ -98,15 +98,7 @@ _SIGNS = re.compile(r"\s?[†‡]|\*\*|`")
 _STOPS = ".。!！?？"
 _A_NAME = 16
 """Characters of a row's label that is no more than one."""
-_CONTEXT, _MOST_CELLS, _MOST_INHERITED = 160, 40, 4
-_LONGEST_WORD, _A_FEW_WORDS = 30, 18
-
-
-def end_of(text: str) -> str:
-    """Return the end of what stands before a statement, from the beginning of a word."""
-    end = text[-_CONTEXT:]
-    part, _, rest = end.partition(" ")
-    return rest if len(text) > _CONTEXT and len(part) <= _LONGEST_WORD and rest else end
+MOST_CONTEXT, _MOST_CELLS, _MOST_INHERITED, _A_FEW_WORDS = 160, 40, 4, 18
 
 
 def item_name(item: Statement) -> str:
@@ -141,10 +133,9 @@ class Splitter:
 
     def _of_line(self, line: str, at: int) -> list[Statement]:
         bare = line.strip()
-        if code_fence(line):
-            self._fenced = not self._fenced
-            return []
-        if self._fenced:
+        is_fence = code_fence(line) is not None
+        self._fenced ^= is_fence
+        if self._fenced or is_fence:
             return []
         if not bare:
             if self._table is not None:
@@ -163,8 +154,6 @@ class Splitter:
         self._section = self._heading if _HEADING.match(line) else self._section
         self._block += 1
         words = line.strip().lstrip("# ")
-        if not words:
-            return []
         self._heads_read += 1
         head = self._statement(words, at + line.index(words))
         name = f"h{self._heads_read}"
@@ -188,8 +177,9 @@ class Splitter:
             # What follows a list is not about its last item, nor about the bold line above.
             before, self._above, self._heading = "", [], self._section
         statements, label = [], ""
-        for start, end in self._spans(line[begin:]):
-            context = " / ".join(filter(None, (self._heading, label, end_of(before))))
+        spans = sentence_spans(line[begin:], self._notation.pattern, self._notation.names)
+        for start, end in spans:
+            context = " / ".join(filter(None, (self._heading, label, before[-MOST_CONTEXT:])))
             statement = self._statement(line[begin + start : begin + end], at + begin + start)
             is_head = _RUN_IN.fullmatch(statement.text) and end < len(line[begin:].rstrip())
             label = statement.plain.rstrip(".。:： ") if is_head else label
@@ -204,9 +194,6 @@ class Splitter:
             self._above.append((depth, statements[0].plain))
         self._before = before
         return statements
-
-    def _spans(self, text: str) -> Iterator[tuple[int, int]]:
-        return sentence_spans(text, self._notation.pattern, self._notation.names)
 
     def _statement(self, text: str, at: int) -> Statement:
         citations = tuple(
