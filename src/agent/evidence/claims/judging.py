@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from itertools import chain, takewhile, zip_longest
+from itertools import takewhile
 from operator import eq
 from typing import Annotated, Any
 
@@ -109,11 +109,12 @@ def shown(batch: Sequence[Statement], evidence: Evidence) -> list[Passage]:
         return evidence.passages
     picked, used = {*_own_files(batch, evidence), *_of_places(batch, evidence)}, 0
     told = [evidence.telling(statement, _EACH) for statement in batch]
-    first = [passages[:1] for passages, _ in told]
-    then = [passages[1:needed] for passages, needed in told]
-    last = [passages[max(1, needed) :] for passages, needed in told]
-    ranked = chain.from_iterable(zip_longest(*each) for each in (first, then, last))
-    for passage in filter(None, chain.from_iterable(ranked)):
+    ranked = sorted(
+        ((at > 0) + (at >= max(1, needed)), at, n, passage)
+        for n, (passages, needed) in enumerate(told)
+        for at, passage in enumerate(passages)
+    )
+    for *_, passage in ranked:
         used += 0 if passage.name in picked else passage.tokens
         if used > _WHOLE:
             break

@@ -278,13 +278,14 @@ class Evidence:
             of_cited = [p for p in holders if self.numbers[self.passages[p].source] in cited]
             of_figures += [of_cited] if of_cited and {*picked}.isdisjoint(holders) else []
         first = sorted({min(each, key=worth.rank) for each in of_figures}, key=worth.rank)
+        picked += first
         needed = len(picked)
-        for place in worth.best_first(first, picked, least):
+        budget -= sum(self.passages[place].tokens for place in first)
+        for place in worth.best_first(picked, least):
             size = self.passages[place].tokens
-            if size <= budget or place in first or not picked:
+            if size <= budget or not picked:
                 budget -= size
                 picked.append(place)
-                needed += place in first
                 worth.take(place)
         picked = picked or [place for at in cited for place in self._places.get(at, ())][:1]
         return [self.passages[place] for place in picked], needed
@@ -331,16 +332,13 @@ class _Worth:
         for at in self._has[place]:
             self._weights[at] *= _SHOWN
 
-    def best_first(
-        self, first: Sequence[int], picked: Sequence[int], least: float
-    ) -> Iterator[int]:
-        """Yield the passages that may decide it, those given first; whoever shows one takes it."""
+    def best_first(self, picked: Sequence[int], least: float) -> Iterator[int]:
+        """Yield the passages that may decide it beside those picked; whoever shows one takes it."""
         ranked = [self.rank(place) for place in self._has]
         least *= min(ranked, default=(0, 0))[0]
-        queue = nsmallest(_MOST_RANKED, (it for it in ranked if it[1] not in {*picked, *first}))
+        queue = nsmallest(_MOST_RANKED, (it for it in ranked if it[1] not in picked))
         for place in picked:
             self.take(place)
-        yield from first
         while queue:
             # Worths only fall: what is still worth as much as the next was, is the best.
             best = self.rank(heappop(queue)[1])
