@@ -283,11 +283,11 @@ def with_quotes(
             text = untitled(source, passage.text) if source else ""
             if source and source["kind"] != "place" and text:
                 quotes.setdefault(source_key(source), []).append(text)
-    with_quotes = []
-    for source in used:
-        every = each_once([*quotes.get(source_key(source), []), *source["quotes"]])
-        with_quotes.append(Source(**{**source, "quotes": every[:_MAX_QUOTES]}))
-    return with_quotes
+    told = ([*quotes.get(source_key(source), []), *source["quotes"]] for source in used)
+    return [
+        Source(**{**source, "quotes": each_once(every)[:_MAX_QUOTES]})
+        for source, every in zip(used, told, strict=True)
+    ]
 
 
 def counts(outcomes: Iterable[Outcome]) -> dict[str, int]:

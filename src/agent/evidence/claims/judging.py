@@ -23,8 +23,9 @@ _EACH, _WHOLE, _FEW = 260, 6000, 70
 """Tokens of passages: that one statement adds at most, of a call, and a statement's share up to
 which all passages there are are shown."""
 _QUESTION_TOKENS, _LONGEST_REPLY, _MOST_NAMES = 300, 600, 6
-_MOST_PLACES = 15
-"""Places whose records are all shown, and of more those that statements name."""
+_MOST_PLACES, _SMALL_OWN = 15, 1500
+"""Places whose records are all shown, and of more those that statements name; tokens of own files
+that are shown whole."""
 
 
 def _text(value: Any, *, whole: bool = False) -> str:
@@ -41,6 +42,7 @@ def _list(value: Any) -> list[str]:
 
 Text = Annotated[str, BeforeValidator(_text)]
 _Whole = Annotated[str, BeforeValidator(lambda value: _text(value, whole=True))]
+_Letter = Annotated[str, BeforeValidator(lambda value: _text(value).strip().lower()[:1])]
 _Texts = Annotated[list[str], BeforeValidator(_list)]
 
 
@@ -60,7 +62,7 @@ class Ruling(BaseModel):
 
     model_config = ConfigDict(json_schema_extra=_as_asked)
     id: Text = ""
-    v: Text = ""
+    v: _Letter = ""
     p: _Texts = []
     bad: _Texts = []
     own: _Texts = []
@@ -122,14 +124,15 @@ def shown(batch: Sequence[Statement], evidence: Evidence) -> list[Passage]:
     return [passage for passage in evidence.passages if passage.name in picked]
 
 
-def _own_files(batch: Sequence[Statement], evidence: Evidence) -> frozenset[str]:
+def _own_files(batch: Sequence[Statement], evidence: Evidence) -> list[str]:
     """Return the passages of short own files where any is cited, or where nothing was found.
 
     Two files may bear a statement out together, in two languages.
     """
+    files = {name for name, record in evidence.records.items() if record.is_own}
     cited = {name for one in batch for name in one.exact or one.cited}
-    own = {evidence.by_name[name].source for name in evidence.small_own} | {NOT_FOUND}
-    return evidence.small_own if cited & own else frozenset()
+    own = evidence.passages_of(files) if cited & (files | {NOT_FOUND}) else []
+    return [p.name for p in own] if sum(p.tokens for p in own) <= _SMALL_OWN else []
 
 
 def _of_places(batch: Sequence[Statement], evidence: Evidence) -> set[str]:
@@ -138,13 +141,13 @@ def _of_places(batch: Sequence[Statement], evidence: Evidence) -> set[str]:
     "The two museums are free" shares few words with the records of the museums.
     """
     # The record of a place is its first passage; one that two searches found has one number.
-    sources = {f"{evidence.numbers[name]}.1": name
-               for name, record in evidence.records.items() if record.place}  # fmt: skip
-    places = {at: place for at, name in sources.items() if (place := evidence.records[name].place)}
-    named = mentioned([*places.values()], "\n".join(f"{one.said}\n{one.context}" for one in batch))
-    known = [at for at, place in places.items() if place["id"] in named][:_MOST_PLACES]
+    places = {f"{evidence.numbers[name]}.1": (name, record.place)
+              for name, record in evidence.records.items() if record.place}  # fmt: skip
+    said = "\n".join(f"{one.said}\n{one.context}" for one in batch)
+    named = mentioned([place for _, place in places.values()], said)
+    known = [at for at, (_, place) in places.items() if place["id"] in named][:_MOST_PLACES]
     # Where this turn found places, those of earlier ones are meant by their names only.
-    new = [at for at, name in sources.items() if not is_carried(name)] or [*places]
+    new = [at for at, (name, _) in places.items() if not is_carried(name)] or [*places]
     is_of_many = any(one.kind == "sentence" and len(one.cited) != 1 for one in batch)
     return {*known, *(new if is_of_many and len(new) <= _MOST_PLACES else [])}
 
@@ -202,13 +205,9 @@ def statements_block(batch: Sequence[Statement], evidence: Evidence, notation: N
 
 def _with_numbers(statement: Statement, evidence: Evidence, notation: Notation) -> str:
     """Return a statement as a judge is shown it: citing the passages' numbers."""
-    exact = statement.exact
-
-    def numbers(match: re.Match[str]) -> str:
-        ids = notation.read(match)
-        return _numbers([name for name in ids if name in exact] or ids, evidence)
-
-    return notation.pattern.sub(numbers, statement.text)
+    return notation.pattern.sub(
+        lambda match: _numbers(notation.read(match), evidence), statement.text
+    )
 
 
 CONTEXT = "   (In: "

@@ -34,8 +34,6 @@ _MOST_TERMS, _MOST_FIGURES, _MOST_RANKED = 40, 20, 40
 _SHORT_SOURCE, _SHORT_SOURCES = 700, 1400
 """Tokens of a source that is shown whole to whoever judges what cites it, and of all that one
 statement cites: shared words do not tell which passage decides, of another language least."""
-_SMALL_OWN = 1500
-"""Tokens of own documents that are shown whole to whoever judges: each bears on the others."""
 _NEXT_DAYS = 9
 
 
@@ -159,13 +157,6 @@ class Evidence:
         return sum(passage.tokens for passage in self.passages)
 
     @lazy_property
-    def small_own(self) -> frozenset[str]:
-        """Return the names of all passages of own documents where these are short as a whole."""
-        own = [p for p in self.passages if p.source != KNOWN and self.records[p.source].is_own]
-        is_small = sum(passage.tokens for passage in own) <= _SMALL_OWN
-        return frozenset(passage.name for passage in own if is_small)
-
-    @lazy_property
     def _figures(self) -> FigureIndex:
         return FigureIndex(passage.figures for passage in self.passages)
 
@@ -238,10 +229,6 @@ class Evidence:
     def says(self, plain: str) -> bool:
         """Return whether code itself says these words in the text."""
         return any(plain in text for text in self.own)
-
-    def quotes(self, span: str) -> bool:
-        """Return whether a passage has a span as it is."""
-        return any(span in passage.text for passage in self.passages)
 
     def nearest(self, statement: Statement) -> tuple[Passage, ...]:
         """Return the passage of what a statement cites, or was told, that has most of its words."""

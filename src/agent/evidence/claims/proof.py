@@ -45,7 +45,7 @@ def proved(
     proof = _Proof(evidence, added, [*totals], [*added], _times_of_plan(statements, rulings))
     proof.terms += [figure for total in proof.totals for figure in figures(total.told)]
     for at, ruling in rulings.items():
-        if _letter(ruling) == "o":
+        if ruling.v == "o":
             proof.lend(statements[at])
     outcomes = [Outcome("unchecked")] * len(statements)
     for _ in range(2):
@@ -62,10 +62,6 @@ def proved(
     return _with_sources(statements, outcomes, evidence)
 
 
-def _letter(ruling: Ruling) -> str:
-    return ruling.v.strip().lower()[:1]
-
-
 def _by_code(
     one: Statement, outcome: Outcome, ruling: Ruling | None, evidence: Evidence
 ) -> Outcome:
@@ -79,7 +75,7 @@ def _by_code(
     days = tuple(
         words
         for words, is_right in weekdays_told(one.plain, evidence.years, evidence.day)
-        if not (is_right or evidence.quotes(words))
+        if not (is_right or any(words in passage.text for passage in evidence.passages))
     )
     return Outcome("missing", days, outcome.passages) if days else outcome
 
@@ -127,7 +123,7 @@ class _Proof:
         """Return a statement's outcome by its ruling."""
         named = (self.evidence.by_name.get(name.strip("[] ")) for name in ruling.p)
         passages = tuple(passage for passage in named if passage)
-        letter = _letter(ruling)
+        letter = ruling.v
         if letter == "o":
             return Outcome("own")
         if letter == "c":
@@ -145,7 +141,7 @@ class _Proof:
         Only where the words at fault stand in it, and are not those of what it cites, or was told,
         nor figures that right sums of the text have added up.
         """
-        letter, plain, evidence = _letter(ruling), statement.plain, self.evidence
+        letter, plain, evidence = ruling.v, statement.plain, self.evidence
         # One that code has put in the place of its writer's figure a judge may contradict.
         totals = self._totals_of(statement, is_agreed=letter == "x")
         spans = tuple(span for words in ruling.bad if (span := span_in(words, plain)))
