@@ -1,4 +1,6 @@
+from agent.evidence.maps import valid_map_task
 from agent.evidence.mentions import in_list_order, list_numbers, mentioned
+from agent.evidence.names import name_of_place
 from agent.evidence.types import Place, PlaceVerdict
 from tests.support.cpu_time import takes_less
 from tests.support.rows import by_examples
@@ -85,6 +87,14 @@ def test_an_address_names_no_stop_that_is_called_after_its_street(
     name: str, text: str, is_named: bool
 ) -> None:
     assert named([name], text) == ({name} if is_named else set())
+
+
+@by_examples
+def test_a_name_is_looked_up_without_how_far_its_place_is(said: str, name: str) -> None:
+    assert name_of_place(said) == name
+    task = valid_map_task({"intent": "route", "origin": said, "destination": "B", "via": [said]})
+    assert task
+    assert (task["origin"], task["via"]) == (name, [name])
 
 
 def test_short_latin_names_and_parts_of_words_are_not_mentions() -> None:

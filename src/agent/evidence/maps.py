@@ -5,6 +5,7 @@ from datetime import date
 from typing import Any, get_args
 
 from agent.evidence.constraints import valid_clock, valid_constraints
+from agent.evidence.names import name_of_place
 from agent.evidence.queries import clean_text
 from agent.evidence.types import (
     AvoidedRoad,
@@ -46,7 +47,7 @@ def valid_map_task(candidate: Mapping[str, Any]) -> MapTask | None:
     task["keywords"] = _words(candidate.get("keywords"))
     if country := _country(candidate.get("country")):
         task["country"] = country
-    if intent in WAYS and (via := _words(candidate.get("via"), _MAX_WISHES)):
+    if intent in WAYS and (via := _names(candidate.get("via"))):
         task["via"] = via
     mode, asked = candidate.get("mode"), _words(candidate.get("avoid"))
     if mode in ("no_motorway", "no_toll"):
@@ -124,7 +125,11 @@ def _clamp(radius: object) -> int:
 
 
 def _name(value: object) -> str | None:
-    return (clean_text(value, _MAX_NAME) or None) if isinstance(value, str) else None
+    return name_of_place(value) or None
+
+
+def _names(value: object) -> list[str]:
+    return [*dict.fromkeys(filter(None, map(name_of_place, _words(value, _MAX_WISHES))))]
 
 
 def _country(value: object) -> str | None:

@@ -285,7 +285,9 @@ def _take(text: str, name: str) -> tuple[str, int | None]:
     if not has_han(name):
         if len(name) < _SHORTEST_LATIN:
             return text, None
-        pattern = rf"(?<![a-z0-9]){pattern}(?![a-z0-9])"
+        # Between words in other letters no blank is left.
+        behind = "(?![a-z0-9])" if name[-1].isascii() else ""
+        pattern = rf"(?<![a-z0-9]){pattern}{behind}"
     elif len(name) <= _SHORT:
         pattern = rf"(?<![\w\u3400-\u9fff]){pattern}(?![\w\u3400-\u9fff])"
     whole = re.compile(pattern)
@@ -296,7 +298,7 @@ def _take(text: str, name: str) -> tuple[str, int | None]:
 
 _NEAR = 12
 _NUMBER_BEHIND = re.compile(
-    r" \d{1,4}[a-f]?(?![\d:]|[.,]\d| ?[a-z%°€$£¥★/])"
+    r" \d{1,4}[a-f]?(?![\d:]|[.,]\d| ?(?:[^\W\d_\u3400-\u9fff]|[%°€$£¥★/]))"
     r"|[\u3400-\u9fff]{0,4}\d{1,5}[号號](?![\u3400-\u9fff])"
 )
 _NUMBER_BEFORE = re.compile(r"(?:^|[ (|])\d{1,4}[a-f]? \Z")
@@ -307,7 +309,8 @@ def _is_in_address(text: str, start: int, end: int) -> bool:
 
     A stop that is called after its street is named by no address in it.
     """
-    behind = _NUMBER_BEHIND.match(text[end : end + _NEAR])
+    is_spaced = text[end - 1].isascii() or has_han(text[end - 1])
+    behind = _NUMBER_BEHIND.match(("" if is_spaced else " ") + text[end : end + _NEAR])
     return bool(behind or _NUMBER_BEFORE.search(text[max(0, start - _NEAR) : start]))
 
 

@@ -3,14 +3,17 @@
 from collections.abc import Iterable, Mapping
 
 from agent.core.strings import has_han, parted_brackets
+from agent.evidence.figures import figures
 from agent.evidence.language import fold
 from agent.evidence.mentions import without_branch
+from agent.evidence.queries import clean_text
 from agent.evidence.types import Distance, Place
 from agent.evidence.vocabulary import CITY
 from agent.texts import Language, in_script, is_chinese, say
 
 BETWEEN_NAMES = " · "
 """Parts a place's names in a source's title."""
+_LONGEST, _COMMAS = 80, ",，、;；"
 _DISTRICTS = {"新区": "New Area", "区": "District", "县": "County", "市": "City"}
 
 _AREAS = (
@@ -20,6 +23,23 @@ _AREAS = (
     *(" garden", " gardens", " road", " street", " avenue", " square", " district", " quarter"),
     *(" old town", " campus", " university", " city"),
 )
+
+
+def name_of_place(value: object) -> str:
+    """Return what is said to be a place's name, without how long or how far it is at its end.
+
+    "City Museum (1 min walk)" and "Музей города, 1 мин пешком" are known to no map.
+    """
+    name = clean_text(value, _LONGEST) if isinstance(value, str) else ""
+    own, remark = parted_brackets(name)
+    if not remark:
+        own, remark = max((name.rpartition(sign)[::2] for sign in _COMMAS), key=_begins)
+    is_reach = any(figure.kind in ("second", "metre") for figure in figures(remark))
+    return name_of_place(own) if own.strip() and is_reach else name
+
+
+def _begins(parts: tuple[str, str]) -> int:
+    return len(parts[0])
 
 
 def name_text(place: Place, language: Language) -> str:

@@ -9,9 +9,9 @@ from agent.evidence.constraints import as_list, valid_clock
 from agent.evidence.hours import clock_of, minutes_of
 from agent.evidence.kinds import is_called, is_meal, kind_searched, meal_named, positions
 from agent.evidence.mentions import mentioned
+from agent.evidence.names import name_of_place
 from agent.evidence.outing.plan import BEGINS
 from agent.evidence.outing.schedule import MEALS, MOST_VISITS, Meal
-from agent.evidence.queries import clean_text
 from agent.evidence.types import Incoming, Outing, OutingWish, Place
 
 _LATER_BY, _EARLIER_BY = 60, 30
@@ -20,7 +20,6 @@ _LATEST_START = 11
 """The hour after which a day that nobody names is tomorrow."""
 _SOON, _LAST_MINUTE = 30, 24 * 60 - 1
 _DAYS_AHEAD = 7
-_LONGEST_NAME = 80
 _ENDS: tuple[Literal["from_place", "to_place"], ...] = ("from_place", "to_place")
 _LITTLE_WALK_M = 800
 """From stop to stop for who wants to walk little and names no limit."""
@@ -66,7 +65,7 @@ def valid_wish(
         both = [*stated, *wish.get("meals", MEALS)] if outing and changes else stated
         wish["meals"] = [meal for meal in MEALS if meal in both]
     for change in changes:
-        named = clean_text(str(change.get("stop", "")), _LONGEST_NAME)
+        named = name_of_place(str(change.get("stop", "")))
         named = meal_named(named) or named
         kind, time = str(change.get("change")), valid_clock(change.get("time"))
         meant = _changed_stops(named, kind, known)
@@ -88,7 +87,7 @@ def _of_ways(candidate: Mapping[str, Any]) -> OutingWish:
     """Return what is wanted of the ways of a day, and where the first and the last one lead."""
     wish = OutingWish()
     for end in _ENDS:
-        if named := clean_text(str(candidate.get(end) or ""), _LONGEST_NAME):
+        if named := name_of_place(candidate.get(end)):
             wish[end] = named
     if candidate.get("on_foot"):
         wish["on_foot"] = True
@@ -104,7 +103,7 @@ def _order(
 
     A single one is no order.
     """
-    words = [clean_text(str(each), _LONGEST_NAME) for each in as_list(candidate.get("order"))]
+    words = [name_of_place(str(each)) for each in as_list(candidate.get("order"))]
     words, planned = [word for word in words if word], [one for one in known if one.is_planned]
     meant = {word: stops[0] for word in words if len(stops := _meant(word, known)) == 1}
     order = [(one.local or one.name) if (one := meant.get(word)) else word for word in words]
