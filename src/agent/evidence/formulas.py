@@ -239,8 +239,9 @@ def shift(day: date, count: int, unit: str) -> date:
 
 
 _PLAIN_TERMS = frozenset(
-    map(Decimal, [*range(13), 24, 30, 52, 60, 100, 365, 1000, 3600, 10000])
-) | {Decimal("0.5")}
+    map(Decimal, [*range(13), 24, 30, 52, 60, 100, 168, 365, 366, 720, 730, 1000, 1440, 3600, 8760,
+                  10**4, 86400, 10**5, 10**6, 10**8, 10**9])
+) | {Decimal(each) for each in ("0.5", "0.62", "1.61", "1.8", "2.2", "3.28")}  # fmt: skip
 """What units have of each other, and small counts."""
 _GREAT = tuple(map(Decimal, (1000, 3600, 10**4, 10**6, 10**8, 10**9)))
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from agent.core.strings import has_any
 from agent.evidence.figures import Figure, figures
-from agent.evidence.formulas import Worked, day_from, worked
+from agent.evidence.formulas import Worked, day_from, is_plain, values_of, worked
 from agent.evidence.written import Date
 
 _EQUALS, _LONGEST_SUM, _HOUR, _LENGTH = "=＝≈", 600, 60, "second"
@@ -83,7 +83,7 @@ def right_results(text: str) -> list[Figure]:
 
 
 _FACTORS = tuple(map(Decimal, (1, 60, 100, 3600, 10**3, 10**4, 10**6, 10**8, 10**9)))
-_EXACT, _A_FEW = Decimal("0.0125"), 2
+_EXACT, _A_FEW, _TENTH, _MOST_COUNTED = Decimal("0.0125"), 2, 10, 12
 
 
 def tells(figure: Figure, result: Decimal) -> bool:
@@ -94,6 +94,14 @@ def tells(figure: Figure, result: Decimal) -> bool:
         return is_it or result in figure.date
     if figure.clock is not None:
         return result in (Decimal(figure.clock), Decimal(figure.clock) / _HOUR)
+    if (
+        figure.parts
+        and abs(abs(result) * figure.parts[0].factor - figure.amount) <= figure.scale / 2
+    ):
+        return True  # 112 weeks and 5 days are 112.714 weeks.
+    if figure.kind == "percent" and figure.factor == _TENTH:
+        # 三成多 are less than four of ten, 近四成 more than three and a half.
+        return any(-_TENTH / 2 <= abs(result) * by - figure.amount < _TENTH for by in (1, 100))
     if figure.kind in (None, "person") and figure.value == math.ceil(result) > _A_FEW:
         # 215 people need 22 boats of ten.
         return True
@@ -119,6 +127,36 @@ def _told_as(figure: Figure, result: Decimal) -> Iterator[Decimal]:
             yield result / factor
 
 
+def is_term(figure: Figure, sums: Sequence[Worked], *, plain: bool = True) -> bool:
+    """Return whether a figure is what sums are made of, by choice but for their plain terms."""
+    if figure.date:
+        days = [(day.year, day.month, day.day) for one in sums for day in one.days]
+        return is_one_of(figure.date, days)
+    clocks = {minutes for one in sums for minutes in one.clocks}
+    every = {number for one in sums for number in one.numbers}
+    numbers = every if plain else {number for number in every if not is_plain(number)}
+    if figure.clocks or figure.kind == _LENGTH:
+        minutes = [*map(Decimal, figure.clocks)] or [abs(figure.amount) / _HOUR, figure.value]
+        forms = {form for each in minutes for form in (each, each / _HOUR)}
+        return not forms.isdisjoint(clocks | numbers)
+    if figure.kind == "percent":
+        # 45 % is 0.45, or what is left of 1 or of 0.55.
+        numbers |= {form for n in numbers for form in (n * 100, abs(n - 1) * 100)}
+    return not numbers.isdisjoint(values_of([figure]))
+
+
+def may_be_result(figure: Figure, one: Worked) -> bool:
+    """Return whether a figure may be what a sum gives, and is none of its terms.
+
+    With a unit it is no such term as 24 or 30; in two units it has other numbers than its value,
+    and 4,500 kWh are not the 4.5 of MWh.
+    """
+    if figure.parts or figure.bare == one.value not in one.terms:
+        return True
+    is_great = bool(figure.kind) and abs(figure.bare) > _MOST_COUNTED
+    return not is_term(figure, [one], plain=not is_great)
+
+
 def is_one_of(told: Date, days: Iterable[tuple[int, int, int]]) -> bool:
     """Return whether a date, as far as it is told, is one of some days."""
     return any(
@@ -130,9 +168,10 @@ def _half_step(said: Decimal, share: Decimal) -> Decimal:
     """Return how far a number may be from what it rounds, given a share of that: half a unit.
 
     Of a number that ends in zeros, or was cut where it was to be rounded, it is that share, as far
-    as its last digit goes.
+    as its last digit goes; twice that where it is so rounded: 2,000 for 2,050.
     """
-    return max(last_place(said, zeros=True) / 2, min(last_place(said), share))
+    last = last_place(said)
+    return max(last_place(said, zeros=True) / 2, min(last, share), min(last / 2, 2 * share))
 
 
 def last_place(said: Decimal, *, zeros: bool = False) -> Decimal:

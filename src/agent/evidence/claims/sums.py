@@ -14,7 +14,7 @@ from agent.evidence.formulas import (
     values_of,
     worked,
 )
-from agent.evidence.shown_sums import is_one_of, last_place, shown_sums, tells
+from agent.evidence.shown_sums import is_term, last_place, may_be_result, shown_sums, tells
 from agent.evidence.stated import states
 
 MOST_FIGURES = 40
@@ -78,6 +78,8 @@ def computed(
     text, own = statement.plain, distinct(figures(statement.plain))[:MOST_FIGURES]
     given = [*(f for p in passages for f in p.figures), *evidence.told, *lent]
     have = values_of(given) | assumed_in(calc)
+    # A horizon is the writer's own: over 15 years.
+    have |= {figure.value for figure in own if figure.kind in ("year", "month")}
     have |= {value / 2 for value in have}
     unchecked, sums = Outcome("unchecked", passages=passages), list[Worked]()
     named, shown = [worked(formula) for formula in formulas_of(calc)], [*shown_sums(text)]
@@ -95,7 +97,7 @@ def computed(
         and not any(
             tells(f, one.value) and (f.value == one.value or states(f))
             for f in own
-            if not _is_term(f, [one])
+            if may_be_result(f, one)
         )
     ]
     wrong = [each.told.text for each in shown if not each.is_right]
@@ -103,7 +105,7 @@ def computed(
     strange = [
         figure
         for figure in own
-        if not _is_term(figure, sums)
+        if not is_term(figure, sums)
         and states(figure)
         and not any(tells(figure, value) for value in explained)
         and (figure.text in wrong or not stands(figure, given, evidence))
@@ -119,20 +121,3 @@ def computed(
         return unchecked
     spans, value = tuple(figure.text for figure in fitting), "; ".join(map(str, untold))
     return Outcome("missing", spans, passages=passages, value=value)
-
-
-def _is_term(figure: Figure, sums: Sequence[Worked]) -> bool:
-    """Return whether a figure is what sums are made of."""
-    if figure.date:
-        days = [(day.year, day.month, day.day) for one in sums for day in one.days]
-        return is_one_of(figure.date, days)
-    clocks = {minutes for one in sums for minutes in one.clocks}
-    numbers = {number for one in sums for number in one.numbers}
-    if figure.clocks or figure.kind == _LENGTH:
-        minutes = [*map(Decimal, figure.clocks)] or [abs(figure.amount) / _HOUR, figure.value]
-        forms = {form for each in minutes for form in (each, each / _HOUR)}
-        return not forms.isdisjoint(clocks | numbers)
-    if figure.kind == "percent":
-        # 45 % is 0.45, or what is left of 1 or of 0.55.
-        numbers |= {form for n in numbers for form in (n * 100, abs(n - 1) * 100)}
-    return not numbers.isdisjoint(values_of([figure]))
