@@ -94,9 +94,10 @@ def pytest_pycollect_makeitem(
 
 def pytest_collection_finish() -> None:
     """Leave all modules and tests out of every later collection of garbage: it takes a second."""
-    from agent.core.garbage import keep_loaded
+    from agent.core.garbage import collect_rarely
 
-    keep_loaded()
+    collect_rarely()
+    gc.freeze()
     gc.enable()
 
 
@@ -114,10 +115,13 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 class _Scheduling(LoadFileScheduling):  # type: ignore[misc]
-    """Give each worker whole files, and all that needs a browser to two of them."""
+    """Give each worker whole files, one all rules of architecture, two all that needs a browser."""
 
     def _split_scope(self, nodeid: str) -> str:
         path: str = super()._split_scope(nodeid)
+        if path.startswith("tests/architecture/"):
+            # Most look through the syntax of all modules, which is read once then.
+            return "tests/architecture"
         if not path.startswith("tests/browser/"):
             return path
         # Each worker with a browser has a Chromium and a server for them all.
@@ -143,8 +147,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items[:] = [item for _, tests in sorted(order, key=itemgetter(0)) for item in tests]
 
 
-_PLACES = {"tests/browser": (-1, -1), "tests/e2e": (0, 0.8), "tests/conformance": (0, 0.8),
-           "tests/integration": (0, 1)}  # fmt: skip
+_PLACES = {"tests/architecture": (-1, -1), "tests/browser": (-1, -1), "tests/e2e": (0, 0.8),
+           "tests/conformance": (0, 0.8), "tests/integration": (0, 1)}  # fmt: skip
 """Where the files of a folder stand among all; others stand behind them."""
 _COMPUTING = ("tests/unit", "tests/contract", "tests/architecture")
 

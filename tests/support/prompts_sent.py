@@ -45,7 +45,8 @@ def claims() -> list[str]:
     return [passages_block(statements(text, MARKED), evidence)]
 
 
-async def main(folder: Path) -> None:
+async def prompts_sent(folder: Path) -> list[str]:
+    """Return what a judge is shown, and every prompt in an order of its own."""
     services = build_services(read_settings(tanlu_mode="offline", tanlu_data_dir=folder))
     services = replace(services, clock=lambda: datetime(2026, 3, 4, 12, tzinfo=UTC))
     prompts = list[str]()
@@ -62,8 +63,8 @@ async def main(folder: Path) -> None:
                 await graph.ainvoke({"messages": question}, thread)
     await services.aclose()
     # Branches of one step are asked at the same time.
-    sys.stdout.write("\n".join([*claims(), *sorted(prompts)]))
+    return [*claims(), *sorted(prompts)]
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1])))
+    sys.stdout.write("\n".join(asyncio.run(prompts_sent(Path(sys.argv[1])))))

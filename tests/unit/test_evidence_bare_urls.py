@@ -154,7 +154,7 @@ def test_no_tag_becomes_one_by_a_trick(attack: str) -> None:
 def test_it_is_the_same_text_however_the_stream_is_split(text: str) -> None:
     for longer in around(text):
         whole = cite(longer)
-        for size in (1, 2, 3, 5, 7):
+        for size in (1, 3, 7):
             assert cite(longer, size) == whole
 
 
@@ -187,7 +187,7 @@ MIXED = [
 
 def test_no_mixture_of_all_this_comes_through() -> None:
     pick = random.Random(7)
-    for _ in range(400):
+    for _ in range(150):
         text = "".join(pick.choice(MIXED) for _ in range(pick.randrange(2, 14)))
         whole = cite(text)
         assert cite(text, pick.choice([1, 2, 3])) == whole, text

@@ -297,7 +297,7 @@ FRAGMENTS = [
 
 def test_splitting_the_stream_anywhere_gives_the_same_text() -> None:
     pick = random.Random(5)
-    for _ in range(500):
+    for _ in range(200):
         text = "".join(pick.choice(FRAGMENTS) for _ in range(pick.randrange(1, 25)))
         text = text.replace("x", "x" * pick.choice([1, 1, 1, 150, 500]), 1)
         whole = Citer(SOURCES)
@@ -327,13 +327,13 @@ def test_text_of_any_kind_takes_linear_time(unit: str) -> None:
 
 
 def test_a_long_text_in_small_chunks_takes_seconds() -> None:
-    text = "正常的句子，很长很长[^w0-2]。See `code` and https://evil.example/x [a](b).\n" * 3_500
+    text = "正常的句子，很长很长[^w0-2]。See `code` and https://evil.example/x [a](b).\n" * 1_000
     citer = Citer(SOURCES)
     started = time.thread_time()
     for at in range(0, len(text), 40):
         citer.feed(text[at : at + 40])
     citer.flush()
-    assert time.thread_time() - started < 5
+    assert time.thread_time() - started < 2
 
 
 def test_a_marker_in_backticks_is_still_a_marker() -> None:

@@ -189,7 +189,7 @@ def test_random_text_never_raises() -> None:
             "\x00",
         ),
     ]
-    for _ in range(2000):
+    for _ in range(500):
         text = "".join(pick.choice(pieces) for _ in range(pick.randrange(8)))
         assert (map_task_by_rules(text) is None) is (not detect_location_query(text)), text
 

@@ -34,4 +34,4 @@ def test_a_search_begins_with_its_language_and_keeps_to_its_limit() -> None:
 
 
 def test_a_search_of_a_very_long_text_ends() -> None:
-    assert search_pages("王府井 " * 50_000)
+    assert search_pages("王府井 " * 10_000)

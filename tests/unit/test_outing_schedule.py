@@ -218,7 +218,7 @@ def days(draw):
     return Day(visits, ways, out, back, begins, ends, budget=budget)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(days())
 def test_no_order_is_better_than_the_plan(plan):
     steps = best_plan(plan)

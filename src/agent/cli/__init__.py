@@ -40,11 +40,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     prepare_streams()
     words = join_negative_values(sys.argv[1:] if argv is None else argv)
     try:
-        parser = build_parser(COMMANDS)
         if "_ARGCOMPLETE" in os.environ:
             import argcomplete
 
-            argcomplete.autocomplete(parser)
+            argcomplete.autocomplete(build_parser(COMMANDS))
+        parser = build_parser(COMMANDS, words)
         if not words:
             parser.print_help()
             return 0

@@ -1,6 +1,7 @@
 """Parse the arguments of every command, which `commands.toml` lists; `--help` must be instant."""
 
 import argparse
+import functools
 import sys
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -182,8 +183,14 @@ def _said(key: str, **values: object) -> str:
     return say(f"parser.{key}", console_language(), **values)
 
 
-def build_parser(commands: Iterable[str]) -> argparse.ArgumentParser:
-    """Build the parser of `tanlu`; `commands` are those this installation has."""
+def build_parser(
+    commands: Iterable[str], words: Sequence[str] | None = None
+) -> argparse.ArgumentParser:
+    """Build the parser of `tanlu`; `commands` are those this installation has.
+
+    Where the words to be parsed are given, only their command knows its arguments: the others
+    take two thirds of the time.
+    """
     parser: argparse.ArgumentParser = _Parser(
         prog="tanlu",
         allow_abbrev=False,
@@ -193,10 +200,17 @@ def build_parser(commands: Iterable[str]) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"tanlu {__version__}")
     chosen = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    told = tomllib.loads(files(__package__).joinpath("commands.toml").read_text(encoding="utf-8"))
     for command in commands:
-        _declare(chosen, command, **told[command])
+        told = _commands()[command]
+        used = words is None or command in words[:1]
+        _declare(chosen, command, **(told if used else {**told, "arguments": {}}))
     return parser
+
+
+@functools.cache
+def _commands() -> dict[str, Any]:
+    text = files(__package__).joinpath("commands.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
 
 
 def _declare(
@@ -211,7 +225,8 @@ def _declare(
     shown = argparse.RawDescriptionHelpFormatter if raw else argparse.HelpFormatter
     command = chosen.add_parser(name, formatter_class=shown, allow_abbrev=False, **words)
     groups: dict[str, argparse._ActionsContainer] = {}
-    for names, row in arguments.items():
+    for names, told in arguments.items():
+        row = dict(told)
         group = row.pop("group", "")
         if group and group not in groups:
             groups[group] = command.add_mutually_exclusive_group()

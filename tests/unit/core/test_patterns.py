@@ -60,7 +60,7 @@ def test_a_linear_pattern_finds_what_re_finds_in_any_mixture_of_its_rows(name: s
     pieces = st.sampled_from([*{sign for text in texts for sign in text}, *texts, " ", "\u3000"])
 
     # There are 34 patterns: 200 examples of each took a twelfth of the time of all fast tests.
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=15, deadline=None)
     @given(st.lists(pieces, max_size=12).map("".join))
     def same(text: str) -> None:
         spans = [match.span() for match in pattern.finditer(text)]
