@@ -41,13 +41,15 @@ _FOURTH = "parsed_or_gap"
 
 
 def forms_of(node: ast.AST) -> Iterator[ast.expr]:
-    """Yield what says the form of a reply: `schema=…`, `schema = …`, an argument of `_FOURTH`."""
+    """Yield what says the form of a reply: `schema=…`, `schema = …`, an argument of a function."""
     match node:
         case ast.keyword(arg="schema", value=form):
             yield form
         case ast.Assign(targets=[ast.Name(id="schema")], value=ast.IfExp() as form):
             yield form
         case ast.Call(func=ast.Name(id=name), args=[_, _, _, form, *_]) if name == _FOURTH:
+            yield form
+        case ast.Call(func=ast.Attribute(attr="_reply"), args=[ast.Name() as form, *_]):
             yield form
 
 

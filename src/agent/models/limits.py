@@ -123,6 +123,7 @@ REPLY_TOKENS: Mapping[str, int] = {
     "Rulings": 4000,
     "Differences": 2000,
     "Findings": 3000,
+    "Review": 2000,
     "Revision": 2000,
     "Capital": 400,
 }
