@@ -59,6 +59,16 @@ def test_a_small_result_is_told_only_where_the_calculation_is_cited() -> None:
     assert told("The ratio is 4.30.[2](https://a.example)", *lines) == []
 
 
+def test_a_result_stands_behind_the_sign_also_with_a_number_in_words_before_it() -> None:
+    line = "Datadog: 60 TB = 46 G events, all three = all three $90,804"
+    assert told("Datadog costs $90,804 a month.[1]", line, OTHER) == [line]
+
+
+def test_a_price_of_few_decimals_that_a_sum_rests_on_stands_before_it() -> None:
+    lines = "one vCPU: 0.0816 x 730 / 2 = $29.78", "forty: 40 x 29.78 = $1,191.20"
+    assert len(told("Compute costs $1,191 a month.[1]", *lines)) == 2
+
+
 def test_what_a_sum_rests_on_stands_before_it() -> None:
     lines = "year: 417 * 3 = 1251 元", OTHER, "two years: 1251 * 2 = 2502 元"
     assert told("两年 2,502 元。[1]", *lines) == [

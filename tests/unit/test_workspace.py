@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from agent.assistants.common.workspace import Item, choose
+from agent.assistants.common.workspace import Item, choose, nearest_pages
 from agent.assistants.deep_research.write_report import texts_of
 from agent.evidence.citations import Citer, cited_ids
 
@@ -42,6 +42,16 @@ def test_passages_stand_in_the_order_of_the_page_whichever_was_nearest() -> None
     item = page("a", *(f"{line} {_FILLER}" for line in text))
     names = [passage.name for passage in choose([item], ["prices in June"], 10_000)]
     assert names == sorted(names)
+
+
+def test_a_short_page_with_a_passage_nearest_to_what_is_asked_is_shown_whole() -> None:
+    row = "CtrlB 16.3 GiB, ClickHouse 282.4 GiB."
+    short = page("s", f"Size of the text index on disk. {_FILLER}", _FILLER, row)
+    others = [long_page(f"o{n}", *["A text index on disk has a size."] * 9) for n in range(4)]
+    shown = nearest_pages([*others, short], "size of the text index on disk", 1200)
+    assert row in " ".join(passage.text for passage in shown)
+    assert {passage.source for passage in shown} > {"s"}
+    assert sum(passage.tokens for passage in shown) <= 1200
 
 
 def test_a_page_that_shares_no_word_with_the_query_is_shown_by_its_beginning() -> None:

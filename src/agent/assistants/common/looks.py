@@ -11,7 +11,7 @@ from agent.assistants.common.own_documents import SEARCH_DOCUMENTS, search_own
 from agent.assistants.common.page_opener import PageOpener
 from agent.assistants.common.search import ask_providers, search_providers
 from agent.assistants.common.services import Services
-from agent.assistants.common.workspace import Item, Workspace, choose, item_of_hit
+from agent.assistants.common.workspace import Item, Workspace, item_of_hit, nearest_pages
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError
@@ -158,7 +158,9 @@ class Looks:
 
     async def _shown(self, items: Sequence[Item], asked: str) -> Looked:
         """Return the passages of these nearest to what is asked, each behind its marker."""
-        chosen = await compute(lambda: choose(items, [asked], _TOKENS), otherwise=list[Passage])
+        chosen = await compute(
+            lambda: nearest_pages(items, asked, _TOKENS), otherwise=list[Passage]
+        )
         by_id = {item.id: item for item in items}
         used = [by_id[name] for name in dict.fromkeys(passage.source for passage in chosen)]
         lines = [f"[^{each.source}] {by_id[each.source].title}: {each.text}" for each in chosen]

@@ -28,6 +28,8 @@ _LETTERS: dict[SourceKind, str] = {
 LONGEST_TEXT, LONGEST_TITLE = 200_000, 300
 """Characters kept of one thing."""
 _BRIEF = 700
+_BEST, _SHORT = 3, 600
+"""How many of the nearest passages bring their whole page, which has so many tokens at most."""
 _READ_AGAIN = 64_000_000
 """Bytes of things that this process keeps at hand."""
 
@@ -116,6 +118,21 @@ def choose(items: Sequence[Item], queries: Iterable[str], tokens: int) -> list[P
             chosen.add(passage.name)
             tokens -= passage.tokens
     return [passage for passage in every if passage.name in chosen]
+
+
+def nearest_pages(items: Sequence[Item], asked: str, tokens: int) -> list[Passage]:
+    """Return the passages nearest to what is asked: a short page that has any of them, whole.
+
+    The line that answers it may share fewer words with it than those around it.
+    """
+    by_id, whole = {item.id: item for item in items}, dict[str, Item]()
+    for name in dict.fromkeys(p.source for p in passages_by_queries(items, [asked])[:_BEST]):
+        size = sum(passage.tokens for passage in by_id[name].passages)
+        if size <= min(tokens, _SHORT):
+            tokens -= size
+            whole[name] = by_id[name]
+    rest = choose([item for item in items if item.id not in whole], [asked], tokens)
+    return [passage for item in whole.values() for passage in item.passages] + rest
 
 
 def _filling(

@@ -14,7 +14,7 @@ from agent.evidence.shown_sums import right_results, shown_sums
 from agent.evidence.stated import states
 from agent.evidence.types import Source
 
-_TWO_PLACES, _TELLING = 2, 100
+_TWO_PLACES, _TELLING, _DIGITS = 2, 100, 4
 """From here on a number is hardly another's by chance, though its sentence cites no sum."""
 
 
@@ -65,7 +65,7 @@ class UsedSums:
         sums = [one for one in shown_sums(line) if one.is_right]
         if sums and {one.told.value for one in sums} <= self._worked:
             return ""
-        behind = {f.text for part in split_at(line, "=＝≈")[1:] for f in figures(part)[:1]}
+        behind = {text for part in split_at(line, "=＝≈")[1:] for text in _numbers(part)[:1]}
         shown = [f for f in figures(line) if not behind or f.text in behind]
         pairs = [(own, said) for own in shown if (said := self._said(own, mark))]
         # A later line uses a result as it was before it was rounded.
@@ -126,9 +126,15 @@ class UsedSums:
         return None
 
 
+def _numbers(text: str) -> list[str]:
+    """Return the figures of a text that have digits: a program's "all three" is no result."""
+    return [each.text for each in figures(text) if any(map(str.isdigit, each.text))]
+
+
 def _is_telling(value: Decimal) -> bool:
-    """Return whether a number is hardly another's by chance: a great one, or of many decimals."""
-    return value >= _TELLING or -int(value.as_tuple().exponent) > _TWO_PLACES
+    """Return whether a number is hardly another's by chance: a great one, or of many digits."""
+    _, digits, exponent = value.as_tuple()
+    return value >= _TELLING or len(digits) >= _DIGITS or -int(exponent) > _TWO_PLACES
 
 
 def _parted(amount: str) -> tuple[str, str, str]:
