@@ -36,16 +36,20 @@ class UsedSums:
         """Return the lines of each program that the text uses, and what these rest on, by its id.
 
         What the text works out itself is not told again, and a sum but once. What else a program
-        gave and the revised text no longer says would contradict it.
+        gave and the revised text no longer says would contradict it, and so would what a later
+        program worked out anew.
         """
-        chosen: dict[str, list[str]] = {}
+        chosen, anew = dict[str, list[str]](), set[str]()
         # What a line rests on was worked out before it.
         for source in reversed(programs):
             lines = rounded(source["quotes"][0]).strip().splitlines()
             is_titled = len(lines) == 1 and not short(lines[0]).endswith("…")
             for line in () if is_titled else reversed(lines):
+                if _label(line) in anew:
+                    continue
                 if told := self._as_told(line, self.marks.get(source["id"], "")):
                     chosen.setdefault(source["id"], []).insert(0, told)
+            anew.update(filter(None, map(_label, lines)))
         shown, once = set[str](), dict[str, list[str]]()
         for name, lines in reversed(chosen.items()):
             for line in lines:
@@ -124,6 +128,12 @@ class UsedSums:
                 if is_certain and same(_unsigned(figure), _unsigned(own)):
                     return figure
         return None
+
+
+def _label(line: str) -> str:
+    """Return what a line calls its result; empty where it gives it no name."""
+    label, colon, _ = line.replace("：", ":").partition(":")
+    return label.strip().casefold() if colon else ""
 
 
 def _numbers(text: str) -> list[str]:
