@@ -70,10 +70,10 @@ def test_a_price_of_few_decimals_that_a_sum_rests_on_stands_before_it() -> None:
 
 
 def test_what_a_later_program_works_out_anew_is_told_as_that_has_it() -> None:
-    body = "OpenSearch costs about $98,300 a month.[1][2]"
+    body = "OpenSearch costs $98,320 a month.[1][2]"
     sums = UsedSums(body, statements(body, LINKED), {"c0-0": "[1]", "c1-0": "[2]"})
     lines = sums.lines(
-        [program("OpenSearch: 400 x 245.81 = $98,324", OTHER),
+        [program("OpenSearch: 200 x 491.60 = $98,320", OTHER),
          program("OpenSearch: 400 x 245.80 = $98,320", OTHER, name="c1-0")]
     )  # fmt: skip
     assert list(lines) == ["c1-0"]
