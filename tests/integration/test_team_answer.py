@@ -7,11 +7,11 @@ from langchain_core.messages import AIMessage, AIMessageChunk
 
 from agent.core.errors import InputError, NothingFound
 from agent.sample.model.request import ModelReply, ModelTurn
-from agent.sample.model.text import block, task_of
+from agent.sample.model.text import block, elements, task_of
 from agent.texts import Language, say
 from tests.support.lab import answer_of, told
 from tests.support.long_lab import Rule, Web
-from tests.support.team_lab import EN, ZH, Team, code, gives, says, team_laboratory
+from tests.support.team_lab import EN, ZH, Team, code, gives, looks_then, says, team_laboratory
 
 FAILS = ModelReply(finish="PROMPT_BLOCKED")
 EVENTS = [
@@ -535,3 +535,31 @@ async def test_a_denial_is_verified_by_the_words_that_deny_it() -> None:
         state = await lab.ask("青岚大桥为什么到1990年才通车？")
         assert len(lab.llm.asked("team_verifier")) == 1
     assert (state["final_answer"], state["verified"]) == (denial, True)
+
+
+async def test_a_follow_up_that_converts_the_verified_answer_without_a_look_is_verified() -> None:
+    """It was called not repeated: the terms of its sum stood in no page, but in the answer."""
+
+    def researcher(turn: ModelTurn) -> ModelReply:
+        if "几周" in block(turn.user, "question"):
+            return ModelReply(text="1200 天是 171 周零 3 天。")
+        return looks_then("工期 1200 天。")(turn)
+
+    def verifier(turn: ModelTurn) -> ModelReply:
+        if "几周" not in block(turn.user, "question"):
+            return gives(answer="1200天", quotes=[], formula="4*300")(turn)
+        name = elements(block(turn.user, "evidence"), "result")[0][0]["id"]
+        assert name[0] == "p", "what the first turn has left"
+        return gives(
+            answer="171周零3天", quotes=[], evidence=[name], looked_at=[name], formula="1200/7",
+            explanation=f"1200 天除以 7[^{name}]。",
+        )(turn)  # fmt: skip
+
+    web = Web(text=lambda query, number: f"大桥分4期，每期300天。第{number}页。")
+    team = Team(team_researcher=researcher, team_verifier=verifier)
+    async with team_laboratory(team, web=web) as lab:
+        first = await lab.ask("大桥的工期多长？")
+        state = await lab.ask("那是几周？")
+    assert (first["final_answer"], first["verified"]) == ("1200天", True)
+    assert (state["final_answer"], state["verified"]) == ("171周零3天", True)
+    assert state["unverified_reason"] == ""

@@ -263,3 +263,7 @@ def test_what_was_left_out_is_named_also_where_all_of_it_was_at_fault() -> None:
     spans = [("广场安检会没收打火机",), ("Rent is", "here"), ("告知保险公司",)]
     gone = [Outcome("missing", each, revised="") for each in spans]
     assert left_out_for_want(found, gone) == ["广场安检会没收打火机"]
+
+
+def test_a_text_without_a_statement_has_nothing_to_be_said_anew() -> None:
+    assert as_the_judge_says([], [], MARKED) == []

@@ -202,7 +202,7 @@ def as_the_judge_says(
     """
     found, blank = list[Outcome](), blank_before_citations(statements)
     first = next((one for one in statements if one.kind != "heading"), None)
-    for one, outcome, behind in zip(statements, outcomes, [*statements[1:], None], strict=True):
+    for one, outcome, behind in zip(statements, outcomes, [*statements, None][1:], strict=True):
         is_false = outcome.verdict == "contradicted" or one.plain in outcome.spans
         leans = (
             behind
