@@ -101,10 +101,10 @@ def test_what_fails_is_said_as_its_judge_would_where_the_words_at_fault_are_gone
     assert as_it_stands(text, told) == shown
 
 
-def test_a_wording_cites_behind_its_stop_where_its_statement_does() -> None:
+def test_a_wording_cites_before_its_stop_wherever_its_statement_does() -> None:
     for text, shown in (
-        ("It costs 70 yuan.[^w0-0]", "It costs 60 yuan.[^w0-0]"),
-        ("“It costs 70 yuan.” [^w0-0]", "It costs 60 yuan. [^w0-0]"),
+        ("It costs 70 yuan.[^w0-0]", "It costs 60 yuan[^w0-0]."),
+        ("“It costs 70 yuan.” [^w0-0]", "It costs 60 yuan [^w0-0]."),
         ("It costs 70 yuan[^w0-0].", "It costs 60 yuan[^w0-0]."),
         ("A page[^w0-0] says “It costs 70.”", "It costs 60 yuan[^w0-0]."),
         ("It costs 70 yuan,[^w0-0] not 80.", "It costs 60 yuan[^w0-0]."),

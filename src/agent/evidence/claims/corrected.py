@@ -224,8 +224,8 @@ def as_the_judge_says(
 def reworded(one: Statement, fix: str, notation: Notation, blank: str = "") -> str:
     """Return a judge's wording, which cites what the statement did where it cites nothing.
 
-    Its citations stand before its stop unless the statement's do not, apart where these do, else
-    behind the `blank` of the text's, and none in a heading, or in a cell whose row has them.
+    Its citations stand before its stop, apart where the statement's do, else behind the `blank` of
+    the text's, and none in a heading, or in a cell whose row has them.
     """
     blank = blank_before_citations([one]) if one.citations else blank
     cited, words = ids_in(fix), _with_head(one.text, fix.replace(READER, "")).rstrip()
@@ -239,10 +239,7 @@ def reworded(one: Statement, fix: str, notation: Notation, blank: str = "") -> s
     behind = "".join(match[0] for match in MARKER.finditer(words[len(said) :]))
     if one.citations and not cited and READER not in fix:
         behind = MARKED.write(one.cited[0])
-    own = _before_citations(one.text, notation.pattern)
-    is_behind = own != one.text and _end(own) < len(own.rstrip())
-    ended = f"{said}{stop}{behind}" if is_behind else f"{said}{behind}{stop}"
-    return MARKER.sub(lambda match: blank + notation.write(match[1]), ended)
+    return MARKER.sub(lambda match: blank + notation.write(match[1]), f"{said}{behind}{stop}")
 
 
 def _before_citations(text: str, pattern: re.Pattern[str]) -> str:
@@ -307,15 +304,12 @@ def left_out_for_want(
 
     Or those of these `names`; a row is one.
     """
-    pairs = zip(statements, outcomes, strict=True)
-    gone = [
-        (one, its)
-        for one, its in pairs
-        if its.verdict == "missing" and (its.revised == "" if names is None else one.name in names)
-    ]
-    found = {one.line if one.kind == "cell" else one.start: _subject(one, its)
-             for one, its in reversed(gone)}  # fmt: skip
-    return [*filter(None, reversed(found.values()))]
+    found = dict[int, str]()
+    for one, its in zip(statements, outcomes, strict=True):
+        is_gone = its.revised == "" if names is None else one.name in names
+        if its.verdict == "missing" and is_gone:
+            found.setdefault(one.line if one.kind == "cell" else one.start, _subject(one, its))
+    return [*filter(None, found.values())]
 
 
 def _subject(statement: Statement, outcome: Outcome) -> str:

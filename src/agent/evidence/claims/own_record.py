@@ -22,16 +22,14 @@ _TO = word_set("- – — ~ 至 到 to")
 
 _A_HEAD = ("person", Decimal(1))
 
-Otherwise = tuple[Figure, str]
-"""A figure of a statement, and what the record's field says."""
-
 
 def otherwise(
     statement: Statement, evidence: Evidence, own: Container[Figure] = ()
-) -> list[Otherwise]:
+) -> list[tuple[Figure, str]]:
     """Return the figures that the record of the one place that a statement cites has otherwise.
 
-    Only in few words about this place alone, beside what is a plan's `own`.
+    Each comes with what the record's field says. Only in few words about this place alone, beside
+    what is a plan's `own`.
     """
     place = evidence.only_place(statement.cited)
     stated = [figure for figure in figures(statement.plain) if figure not in own]
@@ -50,7 +48,7 @@ def otherwise(
     ]
 
 
-def _fields(stated: list[Figure], text: str, place: Place) -> Iterator[Otherwise]:
+def _fields(stated: list[Figure], text: str, place: Place) -> Iterator[tuple[Figure, str]]:
     """Yield the figures that a field of the record decides, and what it says."""
     cost, rating, metres = place["cost"], place["rating"], place["distance_m"]
     sums = [figure for figure in stated if figure.is_money]

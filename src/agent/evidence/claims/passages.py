@@ -108,14 +108,11 @@ class Evidence:
         told = defaultdict[int, set[str]](set)
         for name, number in self.numbers.items():
             record = self.records.get(name, Record(self.known, page=KNOWN))
-            if record.place is not None:
-                # What else is known of a place, its ways to others above all, stands apart.
-                pieces = [*record.texts[:1], *packed(record.texts[1:])]
-            elif record.page:
-                pieces = [*packed(untold_in(text, told[number]) for text in record.texts)]
-            else:
-                pieces = [*packed(record.texts)]
-            for piece in filter(str.strip, pieces):
+            # What else is known of a place, its ways to others above all, stands apart.
+            apart = 1 if record.place else 0
+            is_page = record.page and not record.place
+            texts = [untold_in(text, told[number]) if is_page else text for text in record.texts]
+            for piece in filter(str.strip, [*texts[:apart], *packed(texts[apart:])]):
                 counts[number] += 1
                 text = " ".join(MARKER.sub("", piece).split())
                 self.passages.append(Passage(f"{number}.{counts[number]}", name, text))
@@ -167,9 +164,8 @@ class Evidence:
 
     def has(self, figure: Figure) -> bool:
         """Return whether any passage says a figure, or it is one of the next days."""
-        if figure.date and any(same(figure, day) for day in self._next_days):
-            return True
-        return bool(self._figures.holders(figure))
+        is_near = figure.date and any(same(figure, day) for day in self._next_days)
+        return bool(is_near or self._figures.holders(figure))
 
     @lazy_property
     def _holders(self) -> dict[str, list[int]]:

@@ -42,17 +42,18 @@ def proved(
     code has added up.
     """
     added = [figure for one in statements for figure in right_results(one.plain)]
-    proof = _Proof(evidence, added, [*totals], [*added], _times_of_plan(statements, rulings))
-    proof.terms += [figure for total in proof.totals for figure in figures(total.told)]
-    for at, ruling in rulings.items():
-        if ruling.v == "o":
-            proof.lend(statements[at])
+    heads = {one.row for one in statements}
+    times = [figure for head in heads for figure in figures(head) if figure.clock is not None]
+    times += [
+        figure for at, ruling in rulings.items() for figure in _of_plan(statements[at], ruling)
+    ]
+    proof = _Proof(evidence, added, [*totals], [*added], distinct(times)[:_MOST_LENT])
     outcomes = [Outcome("unchecked")] * len(statements)
     for _ in range(2):
         for at, ruling in rulings.items():
             if outcomes[at].verdict == "unchecked":
                 outcomes[at] = proof.of(statements[at], ruling)
-                if outcomes[at].verdict in ("supported", "computed"):
+                if outcomes[at].verdict in ("supported", "computed", "own"):
                     proof.lend(statements[at], outcomes[at].results)
         proof.lent = distinct(proof.lent)[:_MOST_LENT]
     outcomes = [
@@ -66,9 +67,8 @@ def _by_code(
     one: Statement, outcome: Outcome, ruling: Ruling | None, evidence: Evidence
 ) -> Outcome:
     """Return what code shows to be wrong by itself: by a place's record, or the calendar."""
-    open_ = outcome.verdict == "unchecked"
-    found = otherwise(one, evidence, _of_plan(one, ruling)) if open_ else []
-    if found:
+    is_open = outcome.verdict == "unchecked"
+    if found := is_open and otherwise(one, evidence, _of_plan(one, ruling)):
         passage = evidence.passages_of(one.cited)[0]
         spans = tuple(figure.text for figure, _ in found)
         return Outcome("contradicted", spans, (passage,), found[0][1])
@@ -92,14 +92,6 @@ def _of_plan(statement: Statement, ruling: Ruling | None) -> list[Figure]:
     ]
 
 
-def _times_of_plan(statements: Sequence[Statement], rulings: Mapping[int, Ruling]) -> list[Figure]:
-    """Return the times at the heads of rows, and those that a judge takes for a plan's own."""
-    heads = {one.row for one in statements if one.kind == "cell"}
-    own = (_of_plan(statements[at], ruling) for at, ruling in rulings.items())
-    told = [figure for head in heads for figure in figures(head) if figure.clock is not None]
-    return distinct([*told, *chain.from_iterable(own)])[:_MOST_LENT]
-
-
 @dataclass
 class _Proof:
     """Prove one ruling after the other: what is borne out lends its figures to later ones."""
@@ -111,8 +103,8 @@ class _Proof:
     """Those of its tables: where their terms are right no source tells them otherwise."""
     lent: list[Figure]
     terms: list[Figure]
-    """A plan's times, totals, what proved sums give on their way: sums may use them, and nothing is
-    borne out by them."""
+    """A plan's times, what proved sums give on their way: sums may use them, and nothing is borne
+    out by them."""
 
     def lend(self, statement: Statement, results: Iterable[Decimal] = ()) -> None:
         """Let other statements use a statement's figures, and their sums what its sums give."""

@@ -138,8 +138,7 @@ class Splitter:
         if self._fenced or is_fence:
             return []
         if not bare:
-            if self._table is not None:
-                self._before = ""
+            self._before = self._before if self._table is None else ""
             self._block, self._table = self._block + 1, None
             return []
         if bare.startswith("|") and bare.count("|") > 1:
