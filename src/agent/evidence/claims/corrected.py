@@ -150,11 +150,9 @@ def _as_it_should_stand(
 
 def _end_of(span: str, text: str, statement: Statement, notation: Notation) -> int:
     """Return where the sign of some words stands: behind them, before what ends the statement."""
-    if span != statement.plain:
-        stands = span_in(span, text)
-        at = text.find(stands) if stands else -1
-        if at >= 0:
-            return at + len(stands)
+    stands = span_in(span, text)
+    if stands and stands in text and span != statement.plain:
+        return text.index(stands) + len(stands)
     return _end(_before_citations(text, notation.pattern))
 
 

@@ -86,7 +86,7 @@ def _of_plan(statement: Statement, ruling: Ruling | None) -> list[Figure]:
     words = [span for said in own if (span := span_in(said, statement.plain))]
     return [
         figure
-        for figure in (figures(statement.plain) if words else ())
+        for figure in figures(statement.plain)
         if (figure.date or figure.clock is not None or figure.kind == "second")
         and any(figure.text in span for span in words)
     ]
@@ -144,8 +144,9 @@ class _Proof:
         # What stands nowhere names no passage: its wording rests on what it, or the text, cites.
         fix = with_markers(ruling.fix, evidence)
         told = [*passages, *evidence.passages_of((*statement.cited, *ids_in(fix), KNOWN))]
-        is_sound = is_sound_fix(fix, statement, told, spans)
-        fix = fix if is_sound and _keeps_totals(fix, statement, totals) else ""
+        said = figures(without_markers(fix))
+        keeps_totals = all(any(says(one, total) for one in said) for total in totals)
+        fix = fix if keeps_totals and is_sound_fix(fix, statement, told, spans) else ""
         # A judge puts together what a passage says in two places.
         parts = split_at(ruling.says.replace("...", "…"), ";；…")
         pairs = ((span_in(words, one.text), one) for words, one in product(parts, passages))
@@ -288,17 +289,6 @@ def _tells(added: Sequence[Figure], span: str) -> bool:
     return bool(told) and all(any(says(one, figure) for one in added) for figure in told)
 
 
-def _keeps_totals(fix: str, statement: Statement, totals: Sequence[Figure]) -> bool:
-    """Return whether a wording tells no other amount in the place of a table's total."""
-    own = figures(statement.plain)
-    told = [figure for figure in own if any(says(one, figure) for one in totals)]
-    return not any(
-        any(figure.kind == one.kind or (figure.is_money and one.is_money) for one in told)
-        and not any(says(other, figure) for other in own)
-        for figure in figures(without_markers(fix))
-    )
-
-
 def _as_headed(figure: Figure, cell: Statement) -> list[Figure]:
     """Return a figure; a bare number of a cell in the units, too, that its column or row tells."""
     number, found = figure.text, [figure]
@@ -322,7 +312,9 @@ def _agrees(span: str, quote: str) -> bool:
     """
     if bare_words(span) == bare_words(quote):
         return True
-    own, others = _only_figures(span), figures(quote)
+    own, others = figures(span), figures(quote)
+    if letters_of(without_figures(span, own)):
+        return False
     for ends in pairwise(others):
         is_told = [any(same(one, end) for one in own) for end in ends]
         is_amount = not any(end.date or end.clock is not None for end in ends)
@@ -333,12 +325,6 @@ def _agrees(span: str, quote: str) -> bool:
         any(same(one, other) and not (one.kind and other.kind is None) for other in others)
         for one in own
     )
-
-
-def _only_figures(span: str) -> list[Figure]:
-    """Return the figures of some words that are nothing else."""
-    own = figures(span)
-    return [] if letters_of(without_figures(span, own)) else own
 
 
 _BESIDE = 2
@@ -371,8 +357,8 @@ def is_sound_fix(
 
 
 def _has_words(span: str, passages: Sequence[Passage]) -> bool:
-    """Return whether passages have some words, or their figures where they are nothing else."""
-    if own := _only_figures(span):
+    """Return whether passages have some words, or the figures in them."""
+    if own := figures(span):
         return all(any(says(it, one) for p in passages for it in p.figures) for one in own)
     return any(span_in(span, passage.text) for passage in passages)
 
