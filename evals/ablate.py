@@ -34,7 +34,7 @@ from agent.evidence import (
     shown_sums,
     stated,
 )
-from agent.evidence.claims import own_record, proof, sums
+from agent.evidence.claims import proof, sums
 from agent.evidence.claims.judging import Ruling
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.statements import statements
@@ -190,7 +190,7 @@ KINDS = {
     "queries": Kind((queries,), _query_checks),
     "demands": Kind((constraints, hours), _demand_checks),
     "figures": Kind((figures, numerals, foreign_numerals), _figure_checks),
-    "claims": Kind((proof, sums, formulas, shown_sums, own_record, stated), _claim_checks),
+    "claims": Kind((proof, sums, formulas, shown_sums, stated), _claim_checks),
 }
 
 
