@@ -372,6 +372,5 @@ def _row(
 
 def _around(words: str, text: str, longest: int) -> str:
     """Return a text; of a long one its beginning, or what is around some words of it."""
-    at = text.find(words) if words else 0
-    begin = max(0, at + len(words) - longest * 3 // 4) if words else 0
+    begin = max(0, text.find(words) + len(words) - longest * 3 // 4)
     return text[begin : begin + max(longest, len(words))]

@@ -185,7 +185,10 @@ def statements_block(batch: Sequence[Statement], evidence: Evidence, notation: N
     """
     lines, line, before, above = list[str](), -1, "\0", list[str]()
     for statement in batch:
-        text = _with_numbers(statement, evidence, notation)
+        # It cites the numbers of the passages.
+        text = notation.pattern.sub(
+            lambda match: _numbers(notation.read(match), evidence), statement.text
+        )
         text = " ".join(text.translate(_SIGNS).split())
         context = statement.context.removesuffix(before).rstrip(" /").split(_WITHIN)
         known = sum(takewhile(bool, map(eq, context, above)))
@@ -201,13 +204,6 @@ def statements_block(batch: Sequence[Statement], evidence: Evidence, notation: N
         cited = "" if statement.citations else _numbers(statement.sources, evidence)
         lines.append(f"{statement.name} {statement.head}: {text}{cited}")
     return "\n".join(lines)
-
-
-def _with_numbers(statement: Statement, evidence: Evidence, notation: Notation) -> str:
-    """Return a statement as a judge is shown it: citing the passages' numbers."""
-    return notation.pattern.sub(
-        lambda match: _numbers(notation.read(match), evidence), statement.text
-    )
 
 
 CONTEXT = "   (In: "

@@ -23,13 +23,9 @@ from agent.evidence.stated import states, without_figures
 from agent.evidence.totals import Total
 from agent.evidence.types import Place
 
-_MOST_LENT, _LONG_SPAN, _PART_OF_DAY = 400, 8, 2
+_MOST_LENT, _LONG_SPAN, _PART_OF_DAY, _MOST_BEHIND = 400, 8, 2, 2
 """Figures that statements lend to others; letters of a span that is no other's by chance, and
-beside a time: at 1 pm."""
-
-
-_MOST_BEHIND = 2
-"""Sources up to which code adds to those behind a statement: a judge names first what decides."""
+beside a time: at 1 pm; sources up to which code adds to those behind a statement."""
 
 
 def proved(
@@ -344,10 +340,7 @@ def _with_sources(
 
 
 def _tells(added: Sequence[Figure], span: str) -> bool:
-    """Return whether the figures of some words are what right sums give: that is no accusation.
-
-    Small numbers that only count may stand beside them.
-    """
+    """Return whether the figures of some words are what right sums give: that is no accusation."""
     told = [figure for figure in figures(span) if states(figure)]
     return bool(told) and all(any(says(one, figure) for one in added) for figure in told)
 

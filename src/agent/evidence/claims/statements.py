@@ -157,7 +157,9 @@ class Splitter:
         head = self._statement(words, at + line.index(words))
         name = f"h{self._heads_read}"
         head = replace(head, kind="heading", block=self._block, line=at, name=name)
-        if _is_more_than_a_name(head.plain):
+        is_long = latin_length(letters_of(head.plain)) >= _A_FEW_WORDS
+        if is_long or any(states(each) for each in figures(head.plain)):
+            # It is more than a name.
             return [head]
         self.headings.append(head)
         return []
@@ -258,9 +260,3 @@ def headings(text: str, notation: Notation) -> list[Statement]:
     splitter = Splitter(notation)
     splitter.split(text)
     return splitter.headings
-
-
-def _is_more_than_a_name(heading: str) -> bool:
-    """Return whether a heading may state something: it has a figure, or some words."""
-    is_long = latin_length(letters_of(heading)) >= _A_FEW_WORDS
-    return is_long or any(states(each) for each in figures(heading))
