@@ -69,6 +69,24 @@ def test_a_price_of_few_decimals_that_a_sum_rests_on_stands_before_it() -> None:
     assert len(told("Compute costs $1,191 a month.[1]", *lines)) == 2
 
 
+def test_the_low_end_of_a_range_keeps_the_multiple_that_stands_at_its_high_end() -> None:
+    body = "PolarDB 三年 9.6～16 万元，RDS 三年 64,000 元。[1]"
+    line = "PolarDB: 270 × 8 × 36 = 9.6～16 万元"
+    assert told(body, line, OTHER, tag="zh-Hans") == [line]
+
+
+def test_a_cell_whose_unit_stands_in_its_head_tells_a_result() -> None:
+    cells = "| 万元 | RDS |\n|---|---|\n| 人力 | 5.1 [1] |"
+    line = "RDS 人力: 296 × 172.4 = 5.1 万元"
+    assert told(cells, line, OTHER, tag="zh-Hans") == [line]
+
+
+def test_all_terms_of_a_total_stand_before_it_however_small() -> None:
+    lines = ("cathedral: 2 x 10 = 20 EUR", "drinks: 4 x 20 = 80 EUR", "tickets: 2 x 95 = 190 EUR",
+             "in all: 20 + 80 + 190 = 290 EUR")  # fmt: skip
+    assert len(told("It costs €290 in all.[1]", *lines)) == len(lines)
+
+
 def test_what_a_later_program_works_out_anew_is_told_as_that_has_it() -> None:
     body = "OpenSearch costs $98,320 a month.[1][2]"
     sums = UsedSums(body, statements(body, LINKED), {"c0-0": "[1]", "c1-0": "[2]"})

@@ -14,7 +14,7 @@ from agent.evidence.shown_sums import right_results, shown_sums
 from agent.evidence.stated import states
 from agent.evidence.types import Source
 
-_TWO_PLACES, _TELLING, _DIGITS = 2, 100, 4
+_TWO_PLACES, _TENS, _TELLING, _DIGITS = 2, 10, 100, 4
 """From here on a number is hardly another's by chance, though its sentence cites no sum."""
 
 
@@ -31,6 +31,8 @@ class UsedSums:
     form: NumberForm = ENGLISH_NUMBERS
     _terms: set[Decimal] = field(default_factory=set)
     """What the lines that are shown are made of."""
+    _beside: set[Decimal] = field(default_factory=set)
+    """The same of the program at hand."""
 
     def lines(self, programs: Sequence[Source]) -> dict[str, list[str]]:
         """Return the lines of each program that the text uses, and what these rest on, by its id.
@@ -44,6 +46,7 @@ class UsedSums:
         for source in reversed(programs):
             lines = rounded(source["quotes"][0]).strip().splitlines()
             is_titled = len(lines) == 1 and not short(lines[0]).endswith("…")
+            self._beside.clear()
             for line in () if is_titled else reversed(lines):
                 if _label(line) in anew:
                     continue
@@ -75,9 +78,12 @@ class UsedSums:
         # A later line uses a result as it was before it was rounded.
         results = [*(own.value for own in shown), *(one.sum.value for one in sums)]
         rests = any(value in self._terms and _is_telling(value) for value in results)
+        rests = rests or any(value in self._beside and value >= _TENS for value in results)
         if not (pairs or rests):
             return ""
-        self._terms.update(f.value for f in figures(line) if f.text not in behind)
+        terms = {f.value for f in figures(line) if f.text not in behind}
+        self._terms.update(terms)
+        self._beside.update(terms)
         told, at, by_own = "", 0, {own.start: said for own, said in pairs}
         for own in figures(line):
             words = self._words_for(own, by_own.get(own.start), line)
@@ -97,8 +103,10 @@ class UsedSums:
             minus = "" if own.value == said.value else "−"
             told = _parted(said.text)
             if own.is_money and not (told[0] or told[2]):
-                # The low end of a range has its unit at the high one.
-                sign = self._currencies.get((own.kind or "", own.factor)) or ("", behind)
+                # The low end of a range has its unit at the high one, in the text or in both.
+                signs = self._currencies.get((own.kind or "", own.factor))
+                is_end = own.scale != 1 or not (before.strip("-−") or behind)
+                sign = (before.strip("-−"), behind) if is_end or not signs else signs
                 return f"{minus}{sign[0]}{told[1]}{sign[1]}"
             if own.is_money or not own.kind:
                 return minus + said.text
@@ -125,7 +133,12 @@ class UsedSums:
                 is_of_it = abs(own.value) >= _TELLING and own.kind in (None, "", figure.kind)
                 is_told = states(figure) if mark in one.cited else figure.telling
                 is_certain = is_told and (mark in one.cited or is_of_it)
-                if is_certain and same(_unsigned(figure), _unsigned(own)):
+                # A cell's unit may stand in its row's head, or its column's.
+                is_bare = one.kind == "cell" and not figure.kind and figure.scale == 1
+                if is_certain and (
+                    same(_unsigned(figure), _unsigned(own))
+                    or (is_bare and abs(own.value) == figure.value)
+                ):
                     return figure
         return None
 
