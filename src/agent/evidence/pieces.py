@@ -60,8 +60,10 @@ def untold_in(text: str, told: set[str]) -> str:
         every = [*lines]
         for line in ["\n".join(every)] if is_rows else every:
             parts = [line] if is_rows else [line[begin:end] for begin, end in sentence_spans(line)]
-            kept.append(" ".join(part for part in parts if without_marks(part) not in told))
-            told.update(map(without_marks, parts))
+            said = [*map(without_marks, parts)]
+            new = (part for part, bare in zip(parts, said, strict=True) if bare not in told)
+            kept.append(" ".join(new))
+            told.update(said)
     return "\n".join(kept)
 
 
