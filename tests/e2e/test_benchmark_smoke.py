@@ -107,7 +107,7 @@ def test_an_unknown_row_is_refused_with_the_names_that_exist() -> None:
 
 
 def test_post_processing_reads_every_page_and_keeps_to_its_width() -> None:
-    table = table_of("post_processing", "--scale", "0.05", "--runs", "1")
+    table = table_of("post_processing", "--scale", "0.05", "--runs", "1", "--page-kb", "4")
     for row in ("5 at once", "2 at once"):
         assert line_of(table, row, "post-processing ÷ bound")
         for figure in ("pages in the report's notes", "extractions at once"):
@@ -126,8 +126,8 @@ def test_long_assistants_answer_from_what_was_played_alone_and_at_once() -> None
 
 
 def test_memory_and_state_are_printed_for_every_round() -> None:
-    table = table_of("context_memory", "--topics", "3", "--page-kb", "20")
-    assert sum(line[:5].strip().isdigit() for line in table.splitlines()) == 13
+    table = table_of("context_memory", "--topics", "2", "--page-kb", "10")
+    assert sum(line[:5].strip().isdigit() for line in table.splitlines()) == 9
     for figure in ("pages archived", "state beside the archive"):
         assert line_of(table, "memory", figure).startswith("✓"), table
 

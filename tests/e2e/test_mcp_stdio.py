@@ -12,6 +12,7 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from agent.assistants.registry import ASSISTANTS
+from tests.support import programs
 from tests.support.mcp_client import said, structured
 from tests.support.programs import clean_environment
 
@@ -20,12 +21,12 @@ EN = "How do sodium-ion batteries work?"
 
 
 @asynccontextmanager
-async def started(folder: Path) -> AsyncIterator[ClientSession]:
-    """The official client with `tanlu mcp` as its program."""
+async def started(folder: Path, *, cold: bool = False) -> AsyncIterator[ClientSession]:
+    """The official client with `tanlu mcp` as its program; `cold` as for a person."""
     environment = clean_environment(TANLU_DATA_DIR=str(folder / "data"))
-    program = StdioServerParameters(
-        command=sys.executable, args=["-m", "agent", "mcp"], env=environment, cwd=folder
-    )
+    argv = ["-m", "agent", "mcp"]
+    command, *args = [sys.executable, *argv] if cold else programs.forked(*argv)
+    program = StdioServerParameters(command=command, args=args, env=environment, cwd=folder)
     with (folder / "errors").open("w") as errors:
         async with (
             stdio_client(program, errlog=errors) as (read, write),
@@ -41,7 +42,7 @@ async def test_the_assistants_answer_over_stdio_and_follow_up(tmp_path: Path) ->
     async def hear(progress: float, total: float | None, line: str | None) -> None:
         words.append(line)
 
-    async with started(tmp_path) as session:
+    async with started(tmp_path, cold=True) as session:
         tools = {tool.name: tool for tool in (await session.list_tools()).tools}
         assert set(tools) == {*ASSISTANTS, "search", "fetch"}
         for name in ASSISTANTS:
@@ -98,7 +99,7 @@ async def test_every_request_has_an_answer(tmp_path: Path, version: str) -> None
         {**call, "id": "five", "params": 5},
     ]
     program = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "agent", "mcp", env=environment, cwd=tmp_path,
+        *programs.forked("-m", "agent", "mcp"), env=environment, cwd=tmp_path,
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
     assert program.stdin is not None

@@ -20,6 +20,7 @@ import selectors
 import signal
 import socket
 import ssl
+import subprocess
 import sys
 import termios
 import time
@@ -259,18 +260,44 @@ def _use_once() -> None:
     ssl.create_default_context()
 
 
-def main(path: str) -> str | None:
-    """Import, listen, go into the background; return the module that a forked child runs."""
-    remember_what_libraries_find_out()
-    from tests.support.started_once import fork_our_map_server
+def _readers_of_documents(path: Path) -> socket.socket:
+    """Start the process that forks readers: it is small, as their memory has a bound."""
+    subprocess.run([sys.executable, "-m", __spec__.name, str(path), "readers"], check=True)
+    lease = socket.socket(socket.AF_UNIX)
+    lease.connect(str(path))
+    return lease
 
-    fork_our_map_server(lambda: Path(path))
+
+def _import_a_reader() -> None:
+    from agent.reading.extractors import html_text
+
+    for module in ("agent.knowledge.formats", "pypdf", "docx", "openpyxl", "charset_normalizer"):
+        importlib.import_module(module)
+    html_text("<p>Else each of them would load what reads pages.</p>")
+
+
+def _import_programs(path: Path) -> None:
+    remember_what_libraries_find_out()
+    from tests.support.started_once import fork_our_map_server, fork_readers
+
+    fork_our_map_server(lambda: path)
+    fork_readers(path.with_suffix(".readers"))
     for module in IMPORTED:
         # What only another dependency group brings (numpy comes with Chroma) is not missed.
         if module.startswith("agent.") or find_spec(module.partition(".")[0]):
             importlib.import_module(module)
     _complete_models()
     _use_once()
+
+
+def main(path: str, *readers: str) -> str | None:
+    """Import, listen, go into the background; return the module that a forked child runs."""
+    lease = None
+    if readers:
+        _import_a_reader()
+    else:
+        lease = _readers_of_documents(Path(path).with_suffix(".readers"))
+        _import_programs(Path(path))
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(path)
     listener.listen(64)
@@ -280,6 +307,11 @@ def main(path: str) -> str | None:
     gc.collect()
     gc.freeze()
     wanted = Server(listener).serve()
+    if lease is not None:
+        lease.close()
+    if wanted is None and readers:
+        Path(path).unlink(missing_ok=True)
+        return None
     if wanted is None:
         for suffix in (".socket", ".lock", ".log"):
             Path(path).with_suffix(suffix).unlink(missing_ok=True)
@@ -288,6 +320,6 @@ def main(path: str) -> str | None:
 
 
 if __name__ == "__main__":
-    program = main(sys.argv[1])
+    program = main(*sys.argv[1:])
     if program is not None:
         runpy.run_module(program, run_name="__main__", alter_sys=True)

@@ -22,7 +22,10 @@ def main(path: str, *argv: str) -> int:
         connection.sendall(json.dumps(request).encode() + b"\n")
         with connection.makefile() as told:
             assert "pid" in json.loads(told.readline())
-            return int(json.loads(told.readline())["code"]) % 256
+            code = int(json.loads(told.readline())["code"])
+    if code < 0:
+        os.kill(os.getpid(), -code)
+    return code % 256
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from typing import IO, Any, Self
 from tests.support.forked import HANDED_ON
 
 REPOSITORY = Path(__file__).parents[2]
+LAUNCHED = Path(__file__).with_name("launched.py")
 _OURS = re.compile(
     r"(?i)(key|token|secret|proxy)|^(tanlu|amap|google|gemini|openai|tavily|serper|bocha|langgraph"
     r"|langsmith|langchain|model)_|^database_url$"
@@ -185,6 +186,15 @@ def run(
     with Program(*argv, folder=folder, env=env) as program:
         out, err = program.communicate(timeout)
         return subprocess.CompletedProcess(argv, program.returncode or 0, out, err)
+
+
+def forked(*argv: str) -> list[str]:
+    """Return the command of a Python program for those who start their processes themselves.
+
+    It has the streams, the folder and the environment of who starts it.
+    """
+    _connected().close()
+    return [sys.executable, "-I", "-S", str(LAUNCHED), str(_socket()), *argv]
 
 
 def _request(argv: Sequence[str], folder: Path, env: Mapping[str, str]) -> dict[str, Any]:
