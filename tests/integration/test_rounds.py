@@ -266,9 +266,22 @@ async def test_an_id_that_is_no_source_goes_to_the_reviser_and_one_not_shown_is_
     ) as lab:
         state = await lab.ask(ZH)
         [asked] = lab.llm.asked(PHASE)
-    assert block(asked.user, "failed") == "2: cites t9-9, which is no source"
-    assert "另有一句。第二句也有来源" in str(answer_of(state).text)
+    failed = block(asked.user, "failed")
+    assert re.fullmatch(r"2: cites t9-9, which is no source\n  see \[\^[a-z\d-]+\]", failed)
+    # A page bears both out, so that they cite that one.
+    text = re.sub(r"\]\([^)]+\)", "]", str(answer_of(state).text))
+    assert "另有一句[1]。第二句也有来源[1]。" in text
     assert told(state)["checks"]["unknown_ids_removed"] == 2
+
+
+async def test_an_id_that_is_no_source_is_told_of_its_statement_past_what_code_fills_in() -> None:
+    table = "| 项目 | 去 |\n|---|---|\n| 甲 | [>walking] |\n| 乙 | [>walking] |\n"
+    draft = f"# 报告\n\n{table}\n有来源[^t9-9]。{RIGHT}[^t0-0]。"
+    async with lab_of(draft) as lab:
+        await lab.ask(ZH)
+        [asked, *_] = lab.llm.asked(PHASE)
+    [name] = re.findall(r"⟨(\w+)⟩有来源", block(asked.user, "draft"))
+    assert block(asked.user, "failed").startswith(f"{name}: cites t9-9, which is no source")
 
 
 async def test_a_bare_number_in_an_edit_is_no_marker() -> None:

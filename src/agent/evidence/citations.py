@@ -30,6 +30,8 @@ from agent.evidence.types import Source
 ID = r"[a-z]+\d+-\d+"
 NOT_FOUND = "none"
 """`[^none]`, in place of an id, marks a sentence that says what was not found, in any language."""
+STRANGER = "?"
+"""Stands, among the ids that a text cites, before one that nobody issued: it was taken out."""
 MARKER = re.compile(rf"\[\^({ID})\]")
 
 _ID_WITHIN = re.compile(rf"(?<![A-Za-z0-9]){ID}(?![A-Za-z0-9-])", re.IGNORECASE)
@@ -154,8 +156,6 @@ class Citer:
         self.unknown_ids_removed = 0
         self.cites: list[tuple[int, str]] = []
         """The ids that are cited, with the character of the text before which each stands."""
-        self.unknown: list[tuple[int, str]] = []
-        """Ids that nobody issued, with the character of the text before which each stood."""
         self.not_found = 0
         """Sentences that were marked as saying what was not found."""
         self.know(sources)
@@ -515,15 +515,13 @@ class Citer:
     def _cite(self, names: list[str]) -> None:
         """Put a numbered link out for each name, once in a row; one nobody issued is counted."""
         for name in names:
-            source = self.sources.get(name)
-            if name == NOT_FOUND or source is None:
-                is_said = name == NOT_FOUND
-                (self.cites if is_said else self.unknown).append((self._written, name))
+            source, is_said = self.sources.get(name), name == NOT_FOUND
+            self.cites.append((self._written, name if source or is_said else f"{STRANGER}{name}"))
+            if source is None:
                 self.not_found += is_said
                 self.unknown_ids_removed += not is_said
                 self._gap = True
                 continue
-            self.cites.append((self._written, name))
             number = self._numbering.number(source)
             if number in self._adjacent:
                 continue

@@ -345,6 +345,9 @@ def faults_block(
     for at, (statement, outcome) in enumerate(zip(statements, outcomes, strict=True)):
         name = statement.name
         lines = [f"{name}: cites {one}, which is no source" for one in strangers.get(at, ())]
+        if lines and not outcome.fails:
+            names = evidence.sources_of(outcome.passages)
+            lines += [f"  see {_marks(names)}"] if names else []
         if TOTAL in statement.text:
             lines.append(f"{name}: unproved: {TOTAL}")
         elif outcome.fails:

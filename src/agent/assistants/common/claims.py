@@ -18,7 +18,7 @@ from agent.core.concurrency import begin_beside
 from agent.core.errors import AgentError, BudgetExceeded
 from agent.core.processor import compute
 from agent.core.strings import letters_of
-from agent.evidence.citations import NOT_FOUND
+from agent.evidence.citations import NOT_FOUND, STRANGER
 from agent.evidence.claims.corrected import (
     Part,
     as_the_judge_says,
@@ -55,7 +55,7 @@ log = logging.getLogger(__name__)
 _MOST_CALLS, _MOST_AT_ONCE, _MOST_AT_END, _MOST_ALONE = 16, 16, 7, 8
 """Calls of one answer, and statements of one beside the text, of its last ones, and of the only
 one: for a short text a second call costs as much as the first."""
-_MOST_TOLD = 4
+_MOST_TOLD, _MOST_GIVEN = 4, 2
 _MEANINGS = {MARK: "answer.no_source_says", CONTRADICTED: "answer.source_says_otherwise"}
 
 
@@ -130,6 +130,7 @@ class ClaimCheck:
         self._lane, self._until = asyncio.Semaphore(_MOST_CALLS if self.beside else 1), math.inf
         self._rulings: dict[Key, Ruling] = {}
         self._exact: dict[Key, tuple[str, ...]] = {}
+        self._strange: dict[Key, Sequence[str]] = {}
         self._mended: tuple[Sequence[Outcome], list[Part]] = (), []
         """The text in parts, of the outcomes that it has been mended by."""
 
@@ -178,12 +179,18 @@ class ClaimCheck:
         """Return a statement with the ids that it cites as they were written."""
         if one.key not in self._exact:
             names = self._named(one.start, one.end)
+            self._strange[one.key] = [n[1:] for n in names if n.startswith(STRANGER)]
+            names = tuple(name for name in names if not name.startswith(STRANGER))
             if one.kind == "cell" and not (one.citations or names):
                 end = self._text.find("\n", one.end)
-                names = self._named(one.line, end if end >= 0 else len(self._text))
-                names = tuple(name for name in names if name != NOT_FOUND)
+                of_row = self._named(one.line, end if end >= 0 else len(self._text))
+                names = tuple(n for n in of_row if n != NOT_FOUND and not n.startswith(STRANGER))
             self._exact[one.key] = names
         return replace(one, exact=self._exact[one.key])
+
+    def strangers(self, one: Statement) -> Sequence[str]:
+        """Return what a statement of the text cited that is no source: it was taken out."""
+        return self._strange.get(one.key, ())
 
     def _named(self, start: int, end: int) -> tuple[str, ...]:
         """Return the ids that are written in a part of the text, each once."""
@@ -268,6 +275,7 @@ class ClaimCheck:
             lambda: proved(self.statements, rulings, evidence, self.summed()),
             otherwise=lambda: [Outcome("unchecked")] * len(self.statements),
         )
+        self._give_sources(evidence)
         self._leave_heads_out()
         if self.quoted:
             # It stands below a text that cites nothing, and says so.
@@ -276,6 +284,15 @@ class ClaimCheck:
                 for one, outcome in zip(self.statements, self.outcomes, strict=True)
             ]
         return evidence
+
+    def _give_sources(self, evidence: Evidence) -> None:
+        """Let what is borne out, and cited only ids that are no source, cite what bears it."""
+        self.outcomes = [
+            replace(it, cite=evidence.sources_of(it.passages)[:_MOST_GIVEN] or None)
+            if self.strangers(one) and it.verdict == "supported"
+            and not (one.citations or NOT_FOUND in one.exact) else it
+            for one, it in zip(self.statements, self.outcomes, strict=True)
+        ]  # fmt: skip
 
     def _leave_heads_out(self) -> None:
         """Count no heading that no judge has ruled on, and of which code shows nothing wrong."""

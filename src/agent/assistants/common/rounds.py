@@ -202,7 +202,8 @@ class _Rounds:
         """
         if all(outcome.verdict == "unchecked" for outcome in claims.outcomes):
             return None
-        strangers = self._strangers(claims.statements)
+        named = map(claims.strangers, claims.statements)
+        strangers = {place: [*map(inert, names)] for place, names in enumerate(named) if names}
         failing = sum(outcome.fails for outcome in claims.outcomes)
         signs.say(lambda: event("revising", self.draft.node, id="revision", count=failing))
         heads = await compute(
@@ -266,15 +267,6 @@ class _Rounds:
 
     def _clean(self, words: str) -> tuple[str, list[tuple[int, str]]]:
         return self.draft.edited(_NO_MARKER.sub("", words))
-
-    def _strangers(self, statements: Sequence[Statement]) -> dict[int, list[str]]:
-        """Return what the draft cites that is no source, by the places of statements."""
-        strangers: dict[int, list[str]] = {}
-        for at, name in self.draft.citer.unknown:
-            for place, one in enumerate(statements):
-                if one.start < at <= one.end:
-                    strangers.setdefault(place, []).append(inert(name))
-        return strangers
 
 
 @dataclass
