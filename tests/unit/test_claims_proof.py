@@ -96,6 +96,13 @@ def test_a_page_s_other_sum_is_no_fault_of_a_total_and_stands_in_no_wording_for_
     assert outcome.fix == fix
 
 
+def test_a_total_that_code_has_added_up_is_a_term_of_sums() -> None:
+    [one] = statements("Three times that is 360 元.", MARKED)
+    ruling = Ruling(v="c", calc="120*3")
+    for totals, verdict in (([Total("合计", "价", "120 元")], "computed"), ([], "unchecked")):
+        assert proved([one], {0: ruling}, PALACE, totals)[0].verdict == verdict
+
+
 def test_a_row_s_own_total_is_told_by_its_cell_and_by_sentences_that_had_its_sign() -> None:
     text = """| | How many | € |
 |---|---|---|

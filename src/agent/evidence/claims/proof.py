@@ -32,7 +32,7 @@ def proved(
     statements: Sequence[Statement],
     rulings: Mapping[int, Ruling],
     evidence: Evidence,
-    totals: Iterable[Total] = (),
+    totals: Sequence[Total] = (),
 ) -> list[Outcome]:
     """Return each statement's outcome by its ruling.
 
@@ -40,15 +40,17 @@ def proved(
     code has added up.
     """
     added = [figure for one in statements for figure in right_results(one.plain)]
-    heads = {one.row for one in statements}
-    times = [figure for head in heads for figure in figures(head) if figure.clock is not None]
-    times += [
-        figure for at, ruling in rulings.items() for figure in _of_plan(statements[at], ruling)
+    # What is assumed lends its figures before what rests on it is proved.
+    ordered = sorted(rulings.items(), key=lambda item: item[1].v != "o")
+    times = [
+        f for row in {one.row for one in statements} for f in figures(row) if f.clock is not None
     ]
-    proof = _Proof(evidence, added, [*totals], [*added], distinct(times)[:_MOST_LENT])
+    times += chain.from_iterable(_of_plan(statements[at], ruling) for at, ruling in ordered)
+    times += chain.from_iterable(figures(total.told) for total in totals)
+    proof = _Proof(evidence, added, totals, [*added], distinct(times)[:_MOST_LENT])
     outcomes = [Outcome("unchecked")] * len(statements)
     for _ in range(2):
-        for at, ruling in rulings.items():
+        for at, ruling in ordered:
             if outcomes[at].verdict == "unchecked":
                 outcomes[at] = proof.of(statements[at], ruling)
                 if outcomes[at].verdict in ("supported", "computed", "own"):
@@ -65,8 +67,8 @@ def _by_code(
     one: Statement, outcome: Outcome, ruling: Ruling | None, evidence: Evidence
 ) -> Outcome:
     """Return what code shows to be wrong by itself: by a place's record, or the calendar."""
-    is_open = outcome.verdict == "unchecked"
-    if found := is_open and _otherwise(one, evidence, _of_plan(one, ruling)):
+    own = _of_plan(one, ruling)
+    if outcome.verdict == "unchecked" and (found := _otherwise(one, evidence, own)):
         passage = evidence.passages_of(one.cited)[0]
         spans = tuple(figure.text for figure, _ in found)
         return Outcome("contradicted", spans, (passage,), found[0][1])
@@ -162,8 +164,8 @@ class _Proof:
     """Those of its tables: where their terms are right no source tells them otherwise."""
     lent: list[Figure]
     terms: list[Figure]
-    """A plan's times, what proved sums give on their way: sums may use them, and nothing is borne
-    out by them."""
+    """A plan's times, totals, what proved sums give on their way: sums may use them, and nothing is
+    borne out by them."""
 
     def lend(self, statement: Statement, results: Iterable[Decimal] = ()) -> None:
         """Let other statements use a statement's figures, and their sums what its sums give."""
@@ -207,7 +209,7 @@ class _Proof:
         keeps_totals = all(any(says(one, total) for one in said) for total in totals)
         fix = fix if keeps_totals and is_sound_fix(fix, statement, told, spans) else ""
         # A judge puts together what a passage says in two places.
-        parts = split_at(ruling.says.replace("...", "…"), ";；…")
+        parts = [ruling.says, *split_at(ruling.says.replace("...", "…"), ";；…")]
         pairs = ((span_in(words, one.text), one) for words, one in product(parts, passages))
         quote, passage = next((pair for pair in pairs if pair[0]), ("", None))
         # A hedge is dropped where the words stand and the passage's others do not.
@@ -357,7 +359,7 @@ def _as_headed(figure: Figure, cell: Statement) -> list[Figure]:
     return found
 
 
-_LONGEST_UNIT = 24
+_LONGEST_UNIT, _BESIDE = 24, 2
 _AROUND_UNITS = "/()（）[]［］,，、:："
 
 
@@ -381,9 +383,6 @@ def _agrees(span: str, quote: str) -> bool:
         any(same(one, other) and not (one.kind and other.kind is None) for other in others)
         for one in own
     )
-
-
-_BESIDE = 2
 
 
 def is_sound_fix(
@@ -413,8 +412,9 @@ def is_sound_fix(
 
 
 def _has_words(span: str, passages: Sequence[Passage]) -> bool:
-    """Return whether passages have some words, or the figures in them."""
-    if own := figures(span):
+    """Return whether passages have some words, or their figures where they are nothing else."""
+    own = figures(span)
+    if own and not letters_of(without_figures(span, own)):
         return all(any(says(it, one) for p in passages for it in p.figures) for one in own)
     return any(span_in(span, passage.text) for passage in passages)
 
