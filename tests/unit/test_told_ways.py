@@ -87,10 +87,23 @@ DAY = """| Time | Stop | Way there |
 
 async def test_a_way_is_that_which_was_measured_between_the_rows_or_is_measured_now() -> None:
     measured = Map()
-    text = (await filling(measured, [route("Museum", "Hotel", 640)]).filled(Revised(DAY))).text
+    text = (await filling(measured, [route("Hotel", "Museum", 640)]).filled(Revised(DAY))).text
     assert "640 m, 11 min [1](https://e.example/a9-640) |" in text
     assert measured.asked == ["Museum | Market | transit | Helsinki"]
     assert "501 m, 8 min [2](https://e.example/a9-501) |" in text
+
+
+async def test_a_way_back_is_measured_itself_and_cites_its_own_record() -> None:
+    """From the library to the café the link led from the café to the library."""
+    measured, there = Map(), route("Museum", "Hotel", 640)
+    text = (await filling(measured, [there]).filled(Revised(DAY))).text
+    assert measured.asked[-1] == "Hotel | Museum | walking | Helsinki"
+    assert "502 m, 8 min [1](https://e.example/a9-502) |" in text
+    text = (await filling(None, [there, route("Hotel", "Museum", 660)]).filled(Revised(DAY))).text
+    assert "660 m, 11 min [1](https://e.example/a9-660) |" in text
+    # Where nothing measures it any more, it is as long as the way there.
+    text = (await filling(Map("none"), [there]).filled(Revised(DAY))).text
+    assert "640 m, 11 min [1](https://e.example/a9-640) |" in text
 
 
 async def test_a_way_is_asked_for_between_the_places_of_the_records_namesakes_by_address() -> None:
@@ -174,7 +187,7 @@ async def test_a_walk_that_a_map_without_rides_tells_again_is_recorded_once() ->
             argument = argument.replace("transit", "walking")
             return await super().__call__(tool, argument, places)
 
-    exact = filling(OnFoot(), [route("Museum", "Hotel", 640), route("Museum", "Market", 777)])
+    exact = filling(OnFoot(), [route("Hotel", "Museum", 640), route("Museum", "Market", 777)])
     text = (await exact.filled(Revised(DAY))).text
     assert "| Transit (not measured; Walk 777 m" in text.splitlines()[4]
     assert [each["source"] for each in exact.draft.state["routes"]] == ["a9-640", "a9-777"]

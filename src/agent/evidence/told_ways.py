@@ -105,15 +105,14 @@ def _end_of_citations(text: str, at: int) -> int:
 
 
 def way_between(cell: WayCell, routes: Iterable[Route]) -> Route | None:
-    """Return the way that was measured between the two places, in this direction or the other."""
+    """Return the way that was measured from the one place to the other: that back is another."""
     if cell.ends is None:
         return None
     for route in routes:
         ends = [end["wgs84"] for end in route.get("ends", [])]
-        pairs = (ends, ends[::-1]) if cell.mode == "walking" else (ends,)
         if route["mode"] == cell.mode and route["distance_m"] and route["duration_s"]:
             spots = [place["wgs84"] for place in cell.ends]
-            if any(len(pair) > 1 and all(map(_is_near, pair, spots)) for pair in pairs):
+            if len(ends) > 1 and all(map(_is_near, ends, spots)):
                 return route
     return None
 

@@ -131,6 +131,14 @@ class FilledIn:
         return ride or walk or none
 
     def _way(self, cell: WayCell) -> Route | Leg | None:
+        """Return a way as it was measured; a walk back, of which nobody has, as the way there."""
+        return self._own_way(cell) or (
+            self._own_way(replace(cell, ends=(cell.ends[1], cell.ends[0])))
+            if cell.ends and cell.mode == "walking"
+            else None
+        )
+
+    def _own_way(self, cell: WayCell) -> Route | Leg | None:
         """Return a way as it was measured: by a call of the map, else on foot among all places."""
         if route := way_between(cell, self.draft.state.get("routes", [])):
             return route
@@ -140,20 +148,22 @@ class FilledIn:
         return self.walks.get((begin, end)) or self.walks.get((end, begin))
 
     async def _measure(self, cells: Iterable[WayCell]) -> None:
-        """Have the map measure those of these ways that nobody has measured."""
+        """Have the map measure those of these ways that nobody has measured; ways back last."""
         if not self.look or MAP_WAY not in self.look.tools:
             return
-        open_ = {(cell.ids, cell.mode): cell for cell in cells if cell.ends and not self._way(cell)}
-        wanted = [*open_.values()][: _MOST_MEASURED - self._asked]
+        every = (cell for cell in cells if cell.ends and not self._own_way(cell))
+        open_ = {(cell.ids, cell.mode): cell for cell in every}
+        ordered = sorted(open_.values(), key=lambda cell: bool(self._way(cell)))
+        wanted = ordered[: _MOST_MEASURED - self._asked]
         self._asked += len(wanted)
-        every = await asyncio.gather(*(
+        found = await asyncio.gather(*(
             self.look(MAP_WAY, _argument(cell, *cell.ends), cell.ends)
             for cell in wanted
             if cell.ends
         ))  # fmt: skip
-        for cell, looked in zip(wanted, every, strict=True):
+        for cell, looked in zip(wanted, found, strict=True):
             modes = {route["mode"] for route in looked.routes}
-            if modes and all(self._way(replace(cell, mode=mode)) for mode in modes):
+            if modes and all(self._own_way(replace(cell, mode=mode)) for mode in modes):
                 # A map without public transport has told the way on foot again.
                 continue
             self.draft.add_records(looked.places, looked.routes)
