@@ -1,7 +1,7 @@
 """The check of an answer while it streams: judged in batches, late or failing judges, wordings."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 import pytest
@@ -35,11 +35,12 @@ async def checked(
     late: Callable[[], None] = lambda: None,
     tells: bool = False,
     language: Language = "zh",
+    sources: Mapping[str, Source] = SOURCES,
 ) -> Checked:
     """Return what comes of a text that streams piece by piece."""
     evidence = asyncio.ensure_future(known(rests_on))
-    check = ClaimCheck(evidence, [], SOURCES, language, judge, beside, seconds, tells=tells)
-    check.used[:] = SOURCES.values()
+    check = ClaimCheck(evidence, [], sources, language, judge, beside, seconds, tells=tells)
+    check.used[:] = sources.values()
     for at in range(0, len(body), 7):
         check.feed(body[at : at + 7])
         await asyncio.sleep(0)

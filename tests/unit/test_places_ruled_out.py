@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from agent.assistants.common.shown_records import on_cards, places_as_shown
-from agent.evidence.types import Place, PlaceVerdict
+from agent.evidence.types import Place, PlaceVerdict, Source
 from agent.texts import Language, say
 from tests.support.rows import by_examples
 from tests.unit import export_samples
-from tests.unit.test_claims_judged import SUPPORTED, URL, Reader, checked
+from tests.unit.test_claims_judged import SOURCES, SUPPORTED, URL, Reader, checked
 
 CLOSED = "门票60元的乙书店周日闭馆"
 
@@ -52,6 +52,35 @@ async def test_who_judges_a_statement_says_which_places_it_rules_out(
     reader = Reader(周日={**SUPPORTED, **ruling})
     done = await checked(f"{CLOSED}[1]({URL})。", reader)
     assert done.ruled_out == outcome
+
+
+async def test_what_a_card_says_against_its_place_has_no_holes_where_markers_stood() -> None:
+    said = f"The 乙书店 [1]({URL}), a shop, takes **60元** [1]({URL})."
+    done = await checked(said, Reader(乙书店={**SUPPORTED, "out": ["乙书店"]}))
+    assert done.ruled_out == {"乙书店": "The 乙书店, a shop, takes 60元."}
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("Palace Café, 60元{record}, is closed.", "Palace Café Peking"),
+        ("Palace Café, 60元{page}, is closed.", "Palace Café"),
+        ("Palace Café, unlike Palace Café Peking{record}, 60元, is closed.", "Palace Café"),
+        ("Palace Bar, 60元{record}, is closed.", "Palace Bar"),
+    ],
+    ids=["its record", "no record", "another's record", "another name"],
+)
+async def test_a_place_that_is_told_shorter_beside_its_own_record_is_ruled_out_by_its_name(
+    said: str, told: str
+) -> None:
+    """Hard Rock Cafe, closed for good, had a card with its hours: Hard Rock Cafe Helsinki."""
+    url = "https://map.example/1"
+    record = Source(**{**SOURCES["w0-0"], "id": "a0-0", "kind": "place", "url": url,
+                       "title": "Palace Café Peking", "number": 2})  # fmt: skip
+    text = said.format(record=f"[2]({url})", page=f"[1]({URL})")
+    reader = Reader(Palace={**SUPPORTED, "out": [text.split(",")[0]]})
+    done = await checked(text, reader, sources={**SOURCES, "a0-0": record})
+    assert [*done.ruled_out] == [told]
 
 
 async def test_the_card_of_a_place_that_is_named_as_closed_says_so_and_stands_behind() -> None:

@@ -22,6 +22,7 @@ from agent.evidence.citations import NOT_FOUND, STRANGER
 from agent.evidence.claims.corrected import (
     Part,
     as_the_judge_says,
+    cited_anew,
     corrected,
     counts,
     left_out_for_want,
@@ -34,7 +35,7 @@ from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.proof import proved
 from agent.evidence.claims.statements import Key, Splitter, Statement, statements
-from agent.evidence.language import fold
+from agent.evidence.language import fold, words
 from agent.evidence.notation import CONTRADICTED, MARK, finished_notation
 from agent.evidence.numbering import source_key
 from agent.evidence.references import (
@@ -465,10 +466,24 @@ class ClaimCheck:
             ruling = self._rulings.get(one.key)
             around = fold(f"{one.row} {one.context} {one.said}")
             if ruling and outcome.revised != "" and not outcome.fails:
-                words = one.plain if outcome.revised is None else ""
-                named = (name for name in ruling.out if fold(name) in around)
-                found |= {name: words for name in named if name not in found}
+                said = self._without_citations(one) if outcome.revised is None else ""
+                named = (self._as_recorded(name, one, around)
+                         for name in ruling.out if fold(name) in around)  # fmt: skip
+                found |= {name: said for name in named if name not in found}
         return found
+
+    def _without_citations(self, one: Statement) -> str:
+        """Return a statement's words as they read where it cites nothing."""
+        bare = cited_anew(one, (), self.notation)
+        return " ".join(each.plain for each in statements(bare, self.notation))
+
+    def _as_recorded(self, name: str, one: Statement, around: str) -> str:
+        """Return a place's name as its record has it that a statement cites and tells shorter."""
+        cited = (self.sources[id] for id in one.exact or one.cited if id in self.sources)
+        titles = {source["title"] for source in cited if source["kind"] == "place"}
+        told = {title for title in titles if words(name) < words(title)
+                and fold(title) not in around}  # fmt: skip
+        return told.pop() if len(told) == 1 else name
 
 
 def _rulings(found: list[Ruling] | AgentError | None) -> list[Ruling]:
