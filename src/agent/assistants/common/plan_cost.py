@@ -77,7 +77,7 @@ AT_ONCE = 3
 """Searches, or branches, that are under way side by side."""
 _CHECKED, _CHECKS, _CHECKED_AT_ONCE = (Size(1200, 80), Size(3000, 400)), (3, 14), 6
 """A dozen statements of a report or a dossier, with their passages."""
-_MENDED, _MENDINGS = (Size(3500, 250), Size(12_000, 900)), (1, 4)
+_MENDED, _MENDINGS = (Size(3500, 250), Size(18_000, 900)), (1, 4)
 """The review of a draft, its revision where that finds anything, and what is asked once more."""
 
 

@@ -57,8 +57,9 @@ log = logging.getLogger(__name__)
 Reply = TypeVar("Reply", bound=BaseModel)
 Entry = TypeVar("Entry")
 PHASE, REVIEW = "revise", "review"
-_ROOM = 20_000
-"""Tokens of a revision's prompt."""
+_ROOM, _REVIEW_ROOM = 20_000, 40_000
+"""Tokens of the prompt of a revision, and of a review: what a text leaves out, or whose price is of
+another kind, only who has the material sees."""
 _FAULTS, _LOOKED_UP, _QUESTION, _PLAN, _REVIEWED = 6000, 4000, 800, 800, 2000
 """Tokens of parts of it."""
 _PER_LINE = 8
@@ -424,7 +425,7 @@ class _Revising:
         language = answer_language(draft.turn)
         system = self.rounds.prompt[0]
         bare = [system, HumanMessage(render("revise", language, sources="", **values))]
-        room = _ROOM - prompt_tokens(bare)
+        room = (_REVIEW_ROOM if phase == REVIEW else _ROOM) - prompt_tokens(bare)
         accused = self._accused if phase == PHASE else []
         sources = self._sources(room, accused, documents)
         return [system, HumanMessage(render("revise", language, sources=sources, **values))]
