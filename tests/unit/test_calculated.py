@@ -87,6 +87,17 @@ def test_all_terms_of_a_total_stand_before_it_however_small() -> None:
     assert len(told("It costs €290 in all.[1]", *lines)) == len(lines)
 
 
+def test_a_line_with_a_result_that_the_text_does_not_work_out_stays() -> None:
+    body = "Own servers cost 30 × 29.78 = $893.40, and all in all $5,906.[1]"
+    line = "own: 30 x 29.78 = $893.40 + S3 and gp3 = $5,906"
+    assert told(body, line, OTHER) != []
+
+
+def test_all_results_of_a_list_behind_the_sign_are_results() -> None:
+    line = "vCPU by size = 90 small, 120 medium, 4,085 large"
+    assert told("Large ones cost 4,085 euros.[1]", line, OTHER) == [line]
+
+
 def test_what_a_later_program_works_out_anew_is_told_as_that_has_it() -> None:
     body = "OpenSearch costs $98,320 a month.[1][2]"
     sums = UsedSums(body, statements(body, LINKED), {"c0-0": "[1]", "c1-0": "[2]"})

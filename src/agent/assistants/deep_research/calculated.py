@@ -70,10 +70,10 @@ class UsedSums:
     def _as_told(self, line: str, mark: str) -> str:
         """Return a line as the text tells its figures; empty where it uses none of them."""
         sums = [one for one in shown_sums(line) if one.is_right]
-        if sums and {one.told.value for one in sums} <= self._worked:
-            return ""
-        behind = {text for part in split_at(line, "=＝≈")[1:] for text in _numbers(part)[:1]}
+        behind = {text for part in split_at(line, "=＝≈")[1:] for text in _results(part)}
         shown = [f for f in figures(line) if not behind or f.text in behind]
+        if sums and {own.value for own in shown} <= self._worked:
+            return ""
         pairs = [(own, said) for own in shown if (said := self._said(own, mark))]
         # A later line uses a result as it was before it was rounded.
         results = [*(own.value for own in shown), *(one.sum.value for one in sums)]
@@ -149,9 +149,16 @@ def _label(line: str) -> str:
     return label.strip().casefold() if colon else ""
 
 
-def _numbers(text: str) -> list[str]:
-    """Return the figures of a text that have digits: a program's "all three" is no result."""
-    return [each.text for each in figures(text) if any(map(str.isdigit, each.text))]
+def _results(part: str) -> list[str]:
+    """Return the figures behind "=" that are results: the first, or all of a mere list.
+
+    Those of another sum behind it are its terms, and a program's "all three" is none.
+    """
+    numbers = [each.text for each in figures(part) if any(map(str.isdigit, each.text))]
+    return numbers[:1] if any(sign in part for sign in _OPERATORS) else numbers
+
+
+_OPERATORS = (" + ", " - ", " − ", " x ", " × ", " * ", " / ", " ÷ ")
 
 
 def _is_telling(value: Decimal) -> bool:
