@@ -4,7 +4,7 @@ import os
 
 from hypothesis import HealthCheck, settings
 
-SHORT, LONG = 60, 25_000
+SHORT, LONG = 40, 25_000
 _COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck), "print_blob": True}
 
 settings.register_profile("short", max_examples=SHORT, derandomize=True, database=None, **_COMMON)
