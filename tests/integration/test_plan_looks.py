@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -122,6 +123,23 @@ async def test_of_a_page_that_is_named_by_its_id_that_page_alone_is_read_again(
     asked, *found = lines(llm.asked("revise")[0].user, "looked_up")
     assert found
     assert {line.split("]")[0] for line in found} == {asked.split()[2].rstrip("]")}
+
+
+async def test_a_page_that_only_a_search_has_told_of_is_opened_to_be_read_again(
+    lab: PlanLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def names(turn: ModelTurn) -> ModelReply:
+        [name, *_] = re.findall(r"\[\^(w[\w-]+)\][^\n]*第0页", block(turn.user, "sources"))
+        return reviews(f"read_again: [^{name}] 成本")(turn)
+
+    plays(lab)
+    await lab.ask(thread="unread", max_task_pages=0)
+    site = lab.world.site
+    longer = {u: replace(p, text=f"{p.text}\n\n仅见于正文。") for u, p in site.known.items()}
+    monkeypatch.setattr(site, "known", longer)
+    llm = plays(lab, review=names)
+    await lab.ask(max_task_pages=0)
+    assert "仅见于正文" in block(llm.asked("revise")[0].user, "looked_up")
 
 
 async def test_what_two_looks_bring_stands_once_in_the_prompt(lab: PlanLab) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agent.assistants.common.inside_words import KeptInside
 from agent.assistants.common.judge import record_texts
@@ -23,7 +23,7 @@ from agent.evidence.queries import clean_text
 from agent.evidence.types import MapTask, Place
 from agent.knowledge.types import Scope
 from agent.mcp.records import MapOptions
-from agent.search.hits import MAX_QUERY, SearchProvider
+from agent.search.hits import MAX_QUERY, Hit, SearchProvider
 from agent.state import Turn
 from agent.texts import say
 
@@ -98,11 +98,29 @@ class Looks:
             return await self._own(asked)
         if tool == READ_AGAIN:
             items, ids = await self.workspace.items(), ids_in(asked)
-            return await self._shown([one for one in items if one.id in ids] or items, asked)
+            named = [one for one in items if one.id in ids]
+            return await self._shown(await self._opened(named) or items, asked)
         if tool in (MAP_PLACE, MAP_WAY):
             fields = _PLACE_FIELDS if tool == MAP_PLACE else _WAY_FIELDS
             return await self._mapped(asked, fields, places or self.places)
         return await self._found(asked)
+
+    async def _opened(self, items: list[Item]) -> list[Item]:
+        """Return things; a page of which only a search's words are known, as its site has it."""
+        bare = [one for one in items if one.kind == "page" and one.url and not one.text]
+        if not (bare and self.web):
+            return items
+        hits = [Hit(one.title, one.url, one.snippet, one.site, one.date or None) for one in bare]
+        opened = zip(bare, await self._opener([]).open(hits), strict=True)
+        read = [replace(one, text=hit.text) for one, hit in opened if hit.text]
+        kept = {one.id: one for one in await self.workspace.keep(read)}
+        return [kept.get(one.id, one) for one in items]
+
+    def _opener(self, known: Sequence[Item]) -> PageOpener:
+        return PageOpener(
+            self.services, self.meter, _PAGES,
+            parallel=self.configuration.max_parallel_reads, known=known,
+        )  # fmt: skip
 
     async def _own(self, asked: str) -> Looked:
         language, prefix = self.turn["language"], f"d{self._searched}"
@@ -143,10 +161,7 @@ class Looks:
         language = self.turn["language"]
         if self.inside and (refusal := await self.inside.refusal(asked, language)):
             return Looked(refusal)
-        pages = PageOpener(
-            self.services, self.meter, _PAGES,
-            parallel=self.configuration.max_parallel_reads, known=await self.workspace.items(),
-        )  # fmt: skip
+        pages = self._opener(await self.workspace.items())
         result = await ask_providers(
             asked, self.web, turn=self.turn, model=self.configuration.research_model,
             meter=self.meter, pages=pages,
