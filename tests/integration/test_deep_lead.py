@@ -5,11 +5,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+from langchain_core.messages import ToolCall
 from langgraph.checkpoint.memory import InMemorySaver
 
+from agent.assistants.common.search import SearchResult
+from agent.assistants.common.toolbox import ToolOutcome
 from agent.assistants.common.workspace import Item
 from agent.assistants.deep_research.compress_topic import topic_element
-from agent.assistants.deep_research.explorers import Finding, _line
+from agent.assistants.deep_research.explorers import Finding, _line, _shown
 from agent.assistants.deep_research.graph import build_graph
 from agent.assistants.deep_research.state import TopicResult
 from agent.core.budget import Meter
@@ -20,6 +23,7 @@ from agent.prompts import element
 from agent.reading.reader import Article
 from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from agent.sample.model.text import block
+from agent.search.hits import Hit
 from agent.texts import say
 from tests.support.deep_lab import (
     ZH,
@@ -308,6 +312,21 @@ def test_a_page_that_was_read_in_a_later_round_bears_what_it_says() -> None:
     line = "- It is £12,500 “The loan is for £12,500.” [^w111-11]"
     assert _line(fact, [late]) == ""
     assert _line(fact, [late, opened]) == line
+    # So it does where another query has shown other words of it.
+    assert _line(fact, [opened, late]) == line
+    told = say("search.summary", "en", text="It is for £12,500.")
+    assert _line(fact, [opened, replace(late, snippet=told)]) == line
+
+
+def test_what_a_query_has_shown_of_a_page_is_quoted_though_it_is_kept_in_other_words() -> None:
+    kept = Item("page", "A loan", "https://a.example/", text="A bank. " * 9, id="w111-11")
+    hits = [Hit("A loan", kept.url, words) for words in ("The loan is for £12,500.", "A bank.")]
+    outcome = ToolOutcome(ToolCall(name="search", args={}, id="1"))
+    outcome.results = [SearchResult("q", hits[:1]), SearchResult("q", hits[1:])]
+    outcome.items = [[kept], [kept]]
+    fact = Finding(fact="It is £12,500", quote="The loan is for £12,500.", id="w111-11")
+    line = "- It is £12,500 “The loan is for £12,500.” [^w111-11]"
+    assert _line(fact, [*_shown(outcome)]) == line
 
 
 async def test_explorers_look_into_planned_topics_that_are_called_by_their_ids() -> None:

@@ -1,8 +1,8 @@
 """Explore independent matters side by side, each by a cheap model with a context of its own."""
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from langchain_core.messages import ToolCall
@@ -124,7 +124,7 @@ async def _explored(box: Toolbox, matter: ToExplore) -> Explored:
         if told is None:
             break
         explored.is_told = True
-        items = [item for o in explored.outcomes for items in o.items for item in items]
+        items = [item for outcome in explored.outcomes for item in _shown(outcome)]
         findings = [found for found in told.findings[:_MOST] if found.fact]
         explored.lines += [line for found in findings if (line := _line(found, items))]
         explored.lines = list(dict.fromkeys(explored.lines))
@@ -162,21 +162,31 @@ async def _asked(
     return findings
 
 
+def _shown(outcome: ToolOutcome) -> Iterator[Item]:
+    """Yield the pages of a search, each as a query has shown it and as it was kept then."""
+    for result, items in zip(outcome.results, outcome.items, strict=False):
+        for hit, item in zip(result.hits, items, strict=False):
+            yield replace(item, text=hit.text, snippet=hit.snippet)
+            yield item
+
+
 def _line(found: Finding, items: Sequence[Item]) -> str:
     """Return a finding as a marked line with its quote; empty where its page has no such words.
 
-    A page is as the last of its items has it: one that came late was read in a later round. What
-    only the search has said of it is no quote.
+    They may stand in whatever of it was shown. What only the search has said of a page is no
+    quote, and none at all where that was read later.
     """
     name = found.id.strip(" []^").partition(".")[0]
     fact, quote = (
         clean_text(only_known(text, ()), most)
         for text, most in ((found.fact, _FACT), (found.quote, _QUOTE))
     )
-    item = {item.id: item for item in items}.get(name)
-    said = clean_text(as_it_says(quote, item.words), _QUOTE) if item else ""
-    if not (item and said):
+    texts = dict.fromkeys(item.words for item in reversed(items) if item.id == name)
+    last = next(iter(texts), "")
+    said = as_it_says(quote, "\n".join(text for text in texts if not summary_label(text)))
+    label = "" if said else summary_label(last)
+    said = clean_text(said or as_it_says(quote, last), _QUOTE)
+    if not said:
         return ""
-    label = summary_label(item.words)
     told = f"({label}{said.removeprefix(label)})" if label else f"“{said}”"
     return f"- {fact} {told} [^{name}]"
