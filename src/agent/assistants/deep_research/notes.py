@@ -12,6 +12,7 @@ from agent.assistants.deep_research.tools import MAX_THOUGHT, thought_of
 from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens, first_lines
 from agent.evidence.queries import clean_text
 from agent.evidence.records import place_lines, route_lines, weather_lines
+from agent.evidence.types import Source
 
 _TITLE = 90
 
@@ -45,11 +46,14 @@ def lead_notes(state: DeepState, tokens: int) -> str:
 
 def calculated(state: DeepState) -> list[str]:
     """Return what programs have worked out, as marked text."""
-    return [
-        f"{source['quotes'][0]} [^{source['id']}]"
-        for source in state.get("sources_gathered", [])
-        if is_calculation(source)
-    ]
+    sources = state.get("sources_gathered", [])
+    return [result_lines(source) for source in sources if is_calculation(source)]
+
+
+def result_lines(source: Source) -> str:
+    """Return a program's result, each line with its marker: one alone seems to be the last's."""
+    lines = filter(str.strip, source["quotes"][0].splitlines())
+    return "\n".join(f"{line} [^{source['id']}]" for line in lines)
 
 
 def shown_notes(notes: Sequence[str], tokens: int) -> str:

@@ -41,7 +41,7 @@ from agent.assistants.common.workspace import Item, Workspace, choose
 from agent.assistants.common.writer import MessageParts, refuse_if_all_failed, write_message
 from agent.assistants.deep_research.calculated import UsedSums
 from agent.assistants.deep_research.compress_topic import Compression, topic_element
-from agent.assistants.deep_research.notes import shown_notes
+from agent.assistants.deep_research.notes import result_lines, shown_notes
 from agent.assistants.deep_research.state import (
     DeepState,
     DeepUpdate,
@@ -370,7 +370,9 @@ class _Report:
             and is_calculation(source) == calculated
         }
         return "\n".join(
-            f"{'' if calculated else source['title'] + ': '}{source['quotes'][0]} [^{source['id']}]"
+            result_lines(source)
+            if calculated
+            else f"{source['title']}: {source['quotes'][0]} [^{source['id']}]"
             for source in reversed(rows.values())
         )
 
