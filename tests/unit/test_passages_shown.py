@@ -16,7 +16,7 @@ from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import proved
 from agent.evidence.claims.statements import statements
 from agent.evidence.notation import MARKED
-from agent.evidence.revision import faults_block
+from agent.evidence.revision import deciding_passages, faults_block
 from agent.evidence.types import Source
 from agent.models.client import ModelClient
 from tests.support.rows import by_examples
@@ -233,3 +233,57 @@ def test_what_a_program_alone_gave_is_told_as_worked_out_and_not_as_in_the_sourc
     assert verdict(known, named, "1.1") == "supported"
     cited = Evidence({"c0-0": Record([given], is_worked=True), "w0-0": Record([page])})
     assert verdict(cited, "1.1") == "computed"
+
+
+PAGE = "\n".join([
+    *(f"Etcd keeps the leader key for the primary, note {n} of the operator. " * 3
+      for n in range(40)),
+    "Where the DCS is lost the old master goes to read-only mode until it is back. " * 2,
+    "A planned restart of the node belongs into a maintenance window. " * 3,
+])  # fmt: skip
+"""3,000 tokens in another language than the statements below."""
+READ_ONLY = "goes to read-only mode"
+
+
+def page_with(*seen: str) -> Evidence:
+    others = {f"w{n}-9": Record([f"主库降级的说明之{n}：手册没有别的内容。" * 9]) for n in range(9)}
+    return Evidence({"w0-0": Record([PAGE], page="w0-0", seen=seen), **others}, today="2026-11-28")
+
+
+def test_of_a_long_page_in_another_language_a_judge_is_shown_what_its_writer_was_shown() -> None:
+    seen = [passage.text for passage in page_with().passages if READ_ONLY in passage.text]
+    batch = statements("etcd 失联时，主库降为只读[^w0-0]。", MARKED) * 12
+    assert READ_ONLY not in passages_block(batch, page_with())
+    assert READ_ONLY in passages_block(batch, page_with(*seen))
+
+
+def test_a_writer_s_passages_are_shown_the_nearest_first_and_no_more_than_a_short_source() -> None:
+    every = [p.text for p in page_with().passages if p.source == "w0-0"]
+    [one] = statements("etcd 失联时，主库降为只读[^w0-0]。", MARKED)
+    known = page_with(*reversed(every))
+    told = known.best(one, 260)
+    assert READ_ONLY in " ".join(passage.text for passage in told[:3])
+    assert sum(passage.tokens for passage in told) <= 700
+
+
+def test_where_a_page_has_the_words_of_a_statement_these_choose_its_passages() -> None:
+    every = [p.text for p in page_with().passages if p.source == "w0-0"]
+    [one] = statements("Where the DCS is lost the master goes to read-only mode [^w0-0].", MARKED)
+    assert page_with(*every).best(one, 260) == page_with().best(one, 260)
+
+
+def test_whoever_revises_is_shown_what_the_writer_was_shown_of_a_page() -> None:
+    every = [p.text for p in page_with().passages if p.source == "w0-0"]
+    [one] = statements("etcd 失联时，主库降为只读[^w0-0]。", MARKED)
+    told = deciding_passages((one, Outcome("missing")), page_with(*reversed(every)))
+    assert READ_ONLY in " ".join(passage.text for passage in told)
+
+
+def test_what_a_source_says_is_found_in_a_passage_of_it_that_the_judge_did_not_name() -> None:
+    beside = "Archive Search is in Preview, and who wants it asks the support of the vendor. " * 3
+    known = evidence(w0_0=f"{'Archive Search reads the logs of a bucket. ' * 9}\n{beside}")
+    text = "Archive Search reads old logs [^w0-0]."
+    ruling = Ruling(v="p", p=["1.1"], bad=["Archive Search"], says="is in Preview")
+    outcome = judged(text, known, ruling)
+    assert outcome.verdict == "missing"
+    assert any("Preview" in passage.text for passage in outcome.passages)

@@ -4,7 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from agent.assistants.common.workspace import Item, choose, nearest_pages
+from agent.assistants.common.workspace import (
+    Item,
+    choose,
+    nearest_pages,
+    shown_nearest_first,
+)
 from agent.assistants.deep_research.write_report import texts_of
 from agent.evidence.citations import Citer, cited_ids
 
@@ -129,3 +134,12 @@ def test_what_a_search_alone_showed_of_a_page_is_what_its_statements_are_judged_
     opened = replace(item, text="The whole page.", id="w2")
     assert texts_of([item, opened], {}) == {"w1": item.snippet, "w2": opened.text}
     assert [passage.text for passage in item.passages] == [item.words]
+
+
+def test_of_what_is_shown_that_comes_first_which_is_nearest_to_what_found_its_page() -> None:
+    facts = ["With the DCS lost, the primary goes to read-only mode.", "Etcd has three nodes."]
+    item = replace(long_page("w1", *facts), query="lost DCS read-only mode")
+    shown = choose([item], ["etcd nodes", "lost DCS"], 400)
+    [texts] = shown_nearest_first([item], shown, ["主库只读", "etcd nodes"]).values()
+    assert facts[0] in texts[0]
+    assert {*texts} <= {passage.text for passage in shown}

@@ -324,9 +324,9 @@ def passage_line(passage: Passage) -> str:
 def deciding_passages(failing: tuple[Statement, Outcome], evidence: Evidence) -> list[Passage]:
     """Return the passages that decide a statement, and the best of those that it cites itself."""
     statement, outcome = failing
-    best = evidence.best(statement, _OF_ONE)
+    best, needed = evidence.telling(statement, _OF_ONE)
     own = [passage for passage in best if passage.source in statement.cited] or best
-    return list(dict.fromkeys([*outcome.passages, *own[:_OWN]]))
+    return list(dict.fromkeys([*outcome.passages, *own[: max(_OWN, needed)]]))
 
 
 def faults_block(

@@ -108,6 +108,8 @@ class Draft:
 
     joined = frozenset[str]()
     """The ids of the places that the ways of its plan join."""
+    seen: Mapping[str, Sequence[str]] = {}
+    """What of each source a model was shown that writes the text, the nearest first."""
 
     def __init__(
         self,
@@ -362,6 +364,14 @@ class Draft:
         self.citer.unknown_ids_removed += citer.unknown_ids_removed
         return cited, citer.cites
 
+    def show(self, seen: Mapping[str, Sequence[str]]) -> None:
+        """Note what a prompt shows of sources, the nearest first: so is who judges what cites them.
+
+        What was shown before comes behind it.
+        """
+        again = {name: [*texts, *self.seen.get(name, ())] for name, texts in seen.items()}
+        self.seen = {**self.seen, **again}
+
     def add(self, sources: Sequence[Source], texts: Mapping[str, str]) -> None:
         """Take up what was looked up while the text was written."""
         self.read |= {source["id"]: source for source in sources}
@@ -419,7 +429,7 @@ class Draft:
 
     def _evidence(self) -> "asyncio.Task[Evidence | None]":
         """Begin to read all that the text may rest on."""
-        sources = {**self.sources}
+        sources, seen = {**self.sources}, self.seen
 
         def read() -> Evidence:
             evidence = evidence_of(
@@ -431,6 +441,7 @@ class Draft:
                 worked=self.worked,
                 shown=self.places,
                 earlier=self.previous["places"],
+                seen=seen,
             )
             evidence.read()
             return evidence

@@ -148,12 +148,14 @@ def evidence_of(
     worked: Sequence[str] = (),
     shown: Sequence[Place] = (),
     earlier: Sequence[Place] = (),
+    seen: Mapping[str, Sequence[str]] | None = None,
 ) -> Evidence:
     """Return what an answer may rest on: quotes, pages, and the map's records, by source id.
 
     `texts` is what else each source says; `known` are words that need no source, `worked` those
     that programs gave besides, `own` what code says in the text, `shown` the places as the writer
-    is shown them, with what is near, and `earlier` those of the last turns.
+    is shown them, with what is near, and `earlier` those of the last turns; `seen` is what of each
+    source the writer was shown.
     """
     turn, before = state["turn"], state.get("previous") or NO_PREVIOUS
     found = [*shown, *state.get("places", []), *(earlier or before["places"])]
@@ -163,7 +165,7 @@ def evidence_of(
     by_record = record_texts(places, state.get("routes", []), state.get("weather", []), language)
     user_words = known_words(cast(Mapping[str, Any], state).get("messages", []))
     return Evidence(
-        _records(sources, texts, by_record, places),
+        _records(sources, texts, by_record, places, seen or {}),
         question=turn["question"],
         today=turn["today"],
         now=now_there(turn, [*state.get("places", []), *shown], state),
@@ -185,6 +187,7 @@ def _records(
     texts: Mapping[str, str],
     by_record: Mapping[str, str],
     places: Iterable[Place],
+    seen: Mapping[str, Sequence[str]],
 ) -> dict[str, Record]:
     """Return what each source says; a place that was found twice says it under its first id."""
     by_source = {id: place for place in places for id in source_ids(place)}
@@ -203,6 +206,7 @@ def _records(
             page=source_key(source) if source["kind"] in ("page", "document") else "",
             is_own=source["kind"] == "document" and not is_calculation(source),
             is_worked=is_calculation(source),
+            seen=seen.get(name, ()),
         )
     return records
 

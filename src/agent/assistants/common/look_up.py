@@ -19,6 +19,8 @@ class Looked:
     """What each source says, by its id."""
     places: Sequence[Place] = ()
     routes: Sequence[Route] = ()
+    seen: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """What of pages the text shows, by their ids."""
 
 
 class LookUp(Protocol):

@@ -11,7 +11,13 @@ from agent.assistants.common.own_documents import SEARCH_DOCUMENTS, search_own
 from agent.assistants.common.page_opener import PageOpener
 from agent.assistants.common.search import ask_providers, search_providers
 from agent.assistants.common.services import Services
-from agent.assistants.common.workspace import Item, Workspace, item_of_hit, nearest_pages
+from agent.assistants.common.workspace import (
+    Item,
+    Workspace,
+    item_of_hit,
+    nearest_pages,
+    shown_nearest_first,
+)
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError
@@ -178,11 +184,15 @@ class Looks:
         )
         by_id = {item.id: item for item in items}
         used = [by_id[name] for name in dict.fromkeys(passage.source for passage in chosen)]
+        seen = await compute(
+            lambda: shown_nearest_first(used, chosen, [asked]), otherwise=dict[str, list[str]]
+        )
         lines = [f"[^{each.source}] {by_id[each.source].title}: {each.text}" for each in chosen]
         return Looked(
             "\n".join(lines) or say("tools.nothing", self.turn["language"]),
             [item.source() for item in used],
             {item.id: f"{item.title}\n{item.words}" for item in used},
+            seen=seen,
         )
 
 

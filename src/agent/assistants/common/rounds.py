@@ -11,7 +11,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate, chain
+from itertools import accumulate, chain, zip_longest
 from typing import Self, TypeVar
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
@@ -394,6 +394,7 @@ class _Revising:
         draft = self.rounds.draft
         for looked in found:
             draft.add_records(looked.places, looked.routes)
+            draft.show(looked.seen)
             if looked.sources:
                 draft.add(looked.sources, looked.texts)
 
@@ -482,7 +483,7 @@ class _Revising:
         """Return the passages that bear on what fails, as far as there is room in any case."""
         pairs = zip(self.claims.statements, self.claims.outcomes, strict=True)
         failing = (deciding_passages(pair, self.evidence) for pair in pairs if pair[1].fails)
-        found = dict.fromkeys(chain.from_iterable(failing))
+        found = dict.fromkeys(filter(None, chain.from_iterable(zip_longest(*failing))))
         every = [passage for passage in found if passage.text != self.evidence.question]
         tokens = accumulate(map(_tokens, ([passage] for passage in every)))
         return [passage for passage, used in zip(every, tokens, strict=True) if used <= _FAULTS]

@@ -135,6 +135,19 @@ def nearest_pages(items: Sequence[Item], asked: str, tokens: int) -> list[Passag
     return [passage for item in whole.values() for passage in item.passages] + rest
 
 
+def shown_nearest_first(
+    items: Iterable[Item], shown: Iterable[Passage], queries: Sequence[str]
+) -> dict[str, list[str]]:
+    """Return what is shown of each item: nearest first to what found it, and to other queries.
+
+    They are in the page's language where who reads of it in another one shares no word with it.
+    """
+    names = {passage.name for passage in shown}
+    nearest = {item.id: passages_by_queries([item], [item.query, *queries]) for item in items}
+    return {name: [each.text for each in passages if each.name in names]
+            for name, passages in nearest.items()}  # fmt: skip
+
+
 def _filling(
     items: Sequence[Item], every: Sequence[Passage], best: Sequence[Passage]
 ) -> Iterator[Passage]:

@@ -29,7 +29,7 @@ from agent.assistants.common.whole_documents import (
     rest_of,
     with_whole_documents,
 )
-from agent.assistants.common.workspace import Item, choose, runs
+from agent.assistants.common.workspace import Item, choose, runs, shown_nearest_first
 from agent.assistants.common.writer import MessageParts, write_message
 from agent.assistants.plan_execute.documents import figure_text, kind_and_date, source_name
 from agent.assistants.plan_execute.search_info import distinct_questions, page_title
@@ -418,6 +418,7 @@ class _Dossier:
         queries = [self.draft.turn["question"], *asked.plan, *state.get("pre_questions", [])]
         queries += [query for task in state["tasks"] for query in task_queries(task)]
         chosen = choose(items, queries, tokens)
+        self.draft.show(shown_nearest_first(items, chosen, queries))
         shown: dict[str, list[ClaimPassage]] = {}
         for passage in chosen:
             shown.setdefault(passage.source, []).append(passage)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
 from heapq import heappop, heappush, nlargest, nsmallest
-from itertools import chain
+from itertools import accumulate, chain
 from operator import itemgetter
 
 from agent.core.processor import breathe, lazy_property
@@ -72,6 +72,8 @@ class Record:
     """Whether it is a document of the user's."""
     is_worked: bool = False
     """Whether it is what a program gave."""
+    seen: Sequence[str] = ()
+    """What of it its writer was shown, that first which is nearest to what was searched for."""
 
 
 @dataclass
@@ -104,7 +106,7 @@ class Evidence:
         order = {key: number for number, key in enumerate(keys, 1)}
         numbers = {name: order[record.page or name] for name, record in self.records.items()}
         self.numbers = {KNOWN: 0, **dict(sorted(numbers.items(), key=itemgetter(1)))}
-        self.passages, counts = [], Counter[int]()
+        self.passages, self._seen, counts = [], dict[int, int](), Counter[int]()
         told = defaultdict[int, set[str]](set)
         for name, number in self.numbers.items():
             record = self.records.get(name, Record(self.known, page=KNOWN))
@@ -114,6 +116,10 @@ class Evidence:
             texts = [untold_in(text, told[number]) if is_page else text for text in record.texts]
             for piece in filter(str.strip, [*texts[:apart], *packed(texts[apart:])]):
                 counts[number] += 1
+                # The head of rows stands in each of their passages.
+                last = " ".join(piece.splitlines()[-1].split())
+                if rank := next((n for n, said in enumerate(record.seen, 1) if last in said), 0):
+                    self._seen[len(self.passages)] = rank
                 text = " ".join(MARKER.sub("", piece).split())
                 self.passages.append(Passage(f"{number}.{counts[number]}", name, text))
         self.by_name = {passage.name: passage for passage in self.passages}
@@ -241,18 +247,21 @@ class Evidence:
     ) -> tuple[list[Passage], int]:
         """Return the passages to show for a statement, and how many of them it needs.
 
-        A short source that it cites is shown whole, and of what it cites the best for each figure:
-        these it needs. As far as the budget has room, those come that share rare words and equal
-        figures with it, `least` of the best one. At least the first of what it cites is there.
+        A short source that it cites is shown whole, of a long one that has few of its words what
+        its writer was shown first, and of what it cites the best for each figure: these it needs.
+        As far as the budget has room, those come that share rare words and equal figures with it,
+        `least` of the best one. At least the first of what it cites is there.
         """
         names = sorted(statement.sources, key=lambda name: name not in statement.exact)
         cited = dict.fromkeys(self.numbers.get(name, -1) for name in names)
         picked, room = list[int](), _SHORT_SOURCES
         for places in (self._places.get(number, ()) for number in cited):
-            size = sum(self.passages[place].tokens for place in places)
-            if size <= min(room, _SHORT_SOURCE):
-                room -= size
-                picked += places
+            most, size = min(room, _SHORT_SOURCE), self._tokens(places)
+            if size > most:
+                places, size = self._first_seen(places, statement, most)
+                budget -= size
+            room -= size
+            picked += places
         worth, of_figures = self._worth(statement, cited), list[Sequence[int]]()
         for figure in distinct(figures(statement.said))[:_MOST_FIGURES]:
             breathe()
@@ -263,7 +272,7 @@ class Evidence:
         first = sorted({min(each, key=worth.rank) for each in of_figures}, key=worth.rank)
         picked += first
         needed = len(picked)
-        budget -= sum(self.passages[place].tokens for place in first)
+        budget -= self._tokens(first)
         for place in worth.best_first(picked, least):
             size = self.passages[place].tokens
             if size <= budget or not picked:
@@ -272,6 +281,22 @@ class Evidence:
                 worth.take(place)
         picked = picked or [place for at in cited for place in self._places.get(at, ())][:1]
         return [self.passages[place] for place in picked], needed
+
+    def _first_seen(
+        self, places: Sequence[int], statement: Statement, tokens: int
+    ) -> tuple[Sequence[int], int]:
+        """Return what its writer was shown first of a long source that has few of its words."""
+        said = words(statement.said)
+        found = frozenset[str]().union(*(self.passages[place].words for place in places))
+        if 2 * len(said & found) >= len(said):
+            return (), 0
+        seen = sorted(filter(self._seen.get, places), key=self._seen.__getitem__)
+        used = accumulate(self.passages[place].tokens for place in seen)
+        few = [place for place, size in zip(seen, used, strict=True) if size <= tokens]
+        return few, self._tokens(few)
+
+    def _tokens(self, places: Iterable[int]) -> int:
+        return sum(self.passages[place].tokens for place in places)
 
     def _worth(self, statement: Statement, cited: Iterable[int]) -> "_Worth":
         """Return what passages are worth by the words that they share with a statement."""

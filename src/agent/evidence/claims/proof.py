@@ -208,10 +208,12 @@ class _Proof:
         said = figures(without_markers(fix))
         keeps_totals = all(any(says(one, total) for one in said) for total in totals)
         fix = fix if keeps_totals and is_sound_fix(fix, statement, told, spans) else ""
-        # A judge puts together what a passage says in two places.
+        # A judge puts together what a passage says in two places, or names the one beside it.
         parts = [ruling.says, *split_at(ruling.says.replace("...", "…"), ";；…")]
-        pairs = ((span_in(words, one.text), one) for words, one in product(parts, passages))
+        held = [*passages, *evidence.passages_of(evidence.sources_of(passages))]
+        pairs = ((span_in(words, one.text), one) for words, one in product(parts, held))
         quote, passage = next((pair for pair in pairs if pair[0]), ("", None))
+        passages = tuple(dict.fromkeys([*passages, passage])) if passage else passages
         # A hedge is dropped where the words stand and the passage's others do not.
         spans = tuple(
             span
