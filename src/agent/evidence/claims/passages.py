@@ -320,31 +320,39 @@ class _Worth:
 
     def __init__(self, shares: Sequence[float], cited: Container[int]) -> None:
         self._shares, self._cited = shares, cited
-        self._weights = list[float]()
-        self._has = defaultdict[int, list[int]](list)
-        """The words and figures that each passage has, by where they stand among the weights."""
+        self._brought = list[tuple[float, Sequence[int]]]()
+        self._worth = defaultdict[int, float](float)
+        self._left = dict[int, list[int]]()
+        """Of those that may be shown, the words and figures that each has."""
 
-    def bring(self, weight: float, places: Iterable[int]) -> None:
+    def bring(self, weight: float, places: Sequence[int]) -> None:
         """Add a word or a figure, and the passages that have it."""
+        self._brought.append((weight, places))
         for place in places:
-            self._has[place].append(len(self._weights))
-        self._weights.append(weight)
+            self._worth[place] += weight
 
     def rank(self, place: int) -> tuple[float, int]:
         """Return what sorts a passage: what is worth most beside those shown is the least."""
         share = self._shares[place] * (_OF_CITED if place in self._cited else 1)
-        return -sum(self._weights[at] for at in self._has[place]) * share, place
+        has = self._left.get(place)
+        worth = self._worth[place] if has is None else sum(self._brought[at][0] for at in has)
+        return -worth * share, place
 
     def take(self, place: int) -> None:
         """Count what a passage has as shown."""
-        for at in self._has[place]:
-            self._weights[at] *= _SHOWN
+        for at in self._left[place]:
+            weight, places = self._brought[at]
+            self._brought[at] = weight * _SHOWN, places
 
     def best_first(self, picked: Sequence[int], least: float) -> Iterator[int]:
         """Yield the passages that may decide it beside those picked; whoever shows one takes it."""
-        ranked = [self.rank(place) for place in self._has]
+        ranked = [self.rank(place) for place in self._worth]
         least *= min(ranked, default=(0, 0))[0]
         queue = nsmallest(_MOST_RANKED, (it for it in ranked if it[1] not in picked))
+        self._left = {place: [] for place in [*picked, *(place for _, place in queue)]}
+        for at, (_, places) in enumerate(self._brought):
+            for place in self._left.keys() & places:
+                self._left[place].append(at)
         for place in picked:
             self.take(place)
         while queue:
