@@ -282,13 +282,16 @@ async def test_what_is_known_to_meet_the_demands_comes_in_before_what_is_describ
          "tags": {"amenity": "cafe", "name": f"Café {n}", "wheelchair": "no", **told}}
         for n in range(30)
     ]  # fmt: skip
-    ramp = {"amenity": "cafe", "name": "Rampe", "wheelchair": "yes"}
+    ramp = {"amenity": "cafe", "name": "Rampe", "wheelchair": "yes",
+            "wheelchair:description": "a ramp behind", "toilets:wheelchair": "no"}  # fmt: skip
     far = {"type": "node", "id": 99, "lat": 52.526, "lon": 13.406, "tags": ramp}
     async with osm_world([*own_elements(), *near, far]) as world:
         task = {"intent": "nearby", "place": STATION, "keywords": ["cafe"]}
         result = await world.result(task, constraints={"suits": ["wheelchair"]})
     assert {"Rampe", "Café Morgenrot"} == {place["name"] for place in result.places[:2]}
     assert {place.get("wheelchair") for place in result.places[-2:]} == {"no"}
+    [found] = [place for place in result.places if place["name"] == "Rampe"]
+    assert (found["access"], found["toilets"]) == ("a ramp behind", "no")
 
 
 async def test_what_a_model_searches_around_is_what_places_are_measured_from() -> None:

@@ -7,12 +7,12 @@ import pytest
 
 from agent.evidence.constraints import check
 from agent.evidence.ordering import grouped_lines, judged
-from agent.evidence.records import kind_text
+from agent.evidence.records import kind_text, place_facts, place_quote
 from agent.evidence.seasons import season_words
 from agent.evidence.types import Constraints, Place, Suits
 from agent.mcp.osm.records import PRESENTATION, OsmReader
 from agent.mcp.records import MapOptions, MapRecords, MapResult
-from agent.texts import Language
+from agent.texts import Language, say
 from tests.support.rows import by_examples
 
 
@@ -57,6 +57,23 @@ def test_whom_a_place_suits_is_read_from_its_tags_not_from_the_words_they_are_to
     suits: list[Suits] = ["wheelchair", "children", "vegan", "vegetarian", "gluten_free"]
     verdicts = check(found, {"suits": suits}, language)
     assert {verdict["verdict"] for verdict in verdicts} == {"satisfied"}
+
+
+@pytest.mark.parametrize("language", get_args(Language))
+def test_how_a_wheelchair_gets_in_and_into_the_toilets_is_told_as_its_record_says(
+    language: Language,
+) -> None:
+    """One that lets no wheelchair in read like one of which nothing is known."""
+    row = {"id": "node/1", "name": "X", "lng": 24.9, "lat": 60.1, "tag": "amenity=cafe"}
+    steps = _read({**row, "wheelchair": "limited", "toilets": "no", "access": "3 steps"}, language)
+    told = [say("constraints.wheelchair.limited", language), "“3 steps”",
+            say("records.toilets.no", language)]  # fmt: skip
+    for text in (place_facts(steps, language), place_quote(steps, language)):
+        assert all(each in text for each in told)
+    steps["verdicts"] = check(steps, {"suits": ["wheelchair"]}, language)
+    assert place_facts(steps, language).count(told[0]) == 1
+    lift = _read({**row, "wheelchair": "yes", "access": "lift", "toilets": "designated"}, language)
+    assert place_facts(lift, language).endswith("“lift”")
 
 
 @pytest.mark.parametrize("kitchen", [{"cuisine": "vegetarian;regional"}, {"diets_only": "vegan"}])

@@ -67,3 +67,19 @@ _SIGNS = {"satisfied": "✓", "violated": "✗", "unknown": "?"}
 def signed_verdicts(verdicts: Iterable[PlaceVerdict]) -> list[str]:
     """Return the same with signs, as the page draws them."""
     return [f"{_SIGNS[verdict['verdict']]} {verdict['text']}" for verdict in verdicts]
+
+
+def access_text(place: Place, language: Language) -> str:
+    """Return what a record has against the way in, or says of it and of the toilets.
+
+    That one gets in stands beside the place's kind; a verdict on it says the rest.
+    """
+    parts = list[str]()
+    is_judged = any(each["field"] == "wheelchair" for each in place.get("verdicts", []))
+    if (access := place.get("wheelchair")) and not is_judged:
+        parts.append(say(f"constraints.wheelchair.{access}", language))
+    if words := place.get("access"):
+        parts.append(f"“{words}”")
+    if toilets := place.get("toilets"):
+        parts.append(say(f"records.toilets.{toilets}", language))
+    return say("punctuation.comma", language).join(parts)

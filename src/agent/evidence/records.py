@@ -13,7 +13,7 @@ from string import digits
 from typing import Any
 
 from agent.core.strings import parted_brackets, split_at
-from agent.evidence.demand_words import is_news, verdict_marks
+from agent.evidence.demand_words import access_text, is_news, verdict_marks
 from agent.evidence.figures import Figure, figures
 from agent.evidence.geo import decimal_text, distance_text, duration_text
 from agent.evidence.language import fold
@@ -162,6 +162,7 @@ def place_facts(place: Place, language: Language, *, is_nearest: bool = False) -
         f"★{place['rating']:g}" if place["rating"] is not None else None,
         cost_text(place, language),
         hours_text(place, language),
+        access_text(place, language),
         city_text(city_told(place), language),
         in_script(place["address"] or "", language),
         *verdict_marks(filter(is_news, place.get("verdicts", [])), language),
@@ -181,6 +182,7 @@ def place_quote(place: Place, language: Language) -> str:
         else "",
         cost_words(place, language),
         hours_text(place, language),
+        access_text(place, language),
     )
     line = say("punctuation.comma", language).join(fact for fact in facts if fact)
     return in_script(line, language)

@@ -219,6 +219,10 @@ class Place(TypedDict):
     """In which alone it is there; empty where nobody says in which."""
     wheelchair: NotRequired[Literal["no", "limited"]]
     """Where the map says that one gets into little or nothing of it."""
+    toilets: NotRequired[Literal["yes", "no", "limited"]]
+    """Whether a wheelchair gets into its toilets, where the map says so."""
+    access: NotRequired[str]
+    """What the map says of how a wheelchair gets in, in its own words."""
     suits: NotRequired[list[Suits]]
     """Whom or what its record says that it suits, in whatever words that is told."""
     wholly: NotRequired[list[Suits]]

@@ -269,6 +269,10 @@ class OsmReader:
             place["phone"] = phone
         if (access := row.get("wheelchair")) in ("no", "limited"):
             place["wheelchair"] = access
+        if (toilets := row.get("toilets")) in ("yes", "no", "limited"):
+            place["toilets"] = toilets
+        if told := text_or_none(row.get("access")):
+            place["access"] = told
         if suits := _suited(row):
             place["suits"] = suits
         if wholly := _suited(row, ("cuisine", "diets_only")):

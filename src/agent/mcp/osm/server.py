@@ -36,7 +36,7 @@ _LONGEST = 255
 _TAGS = {
     "opening_hours": "hours", "phone": "phone", "contact:phone": "phone", "website": "website",
     "contact:website": "website", "fee": "fee", "wheelchair": "wheelchair", "cuisine": "cuisine",
-    "seasonal": "seasonal",
+    "seasonal": "seasonal", "wheelchair:description": "access", "toilets:wheelchair": "toilets",
     "indoor": "indoor", "disused": "disused", "highchair": "highchair",
     "high_chair": "highchair", "kids_area": "kids_area",
 }  # fmt: skip
