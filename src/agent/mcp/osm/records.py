@@ -271,8 +271,8 @@ class OsmReader:
             place["wheelchair"] = access
         if (toilets := row.get("toilets")) in ("yes", "no", "limited"):
             place["toilets"] = toilets
-        if told := text_or_none(row.get("access")):
-            place["access"] = told
+        if way_in := text_or_none(row.get("access")):
+            place["access"] = way_in
         if suits := _suited(row):
             place["suits"] = suits
         if wholly := _suited(row, ("cuisine", "diets_only")):
