@@ -31,9 +31,8 @@ def parts_of_kind(content: Mapping[str, Any], kind: str) -> list[Mapping[str, An
 def _turn(body: Mapping[str, Any], model: str) -> ModelTurn:
     """Return what a request asks of the model."""
     contents = body["contents"]
-    last = max(
-        (i for i, c in enumerate(contents) if c.get("role") != "model" and _text(c)), default=-1
-    )
+    asked = [i for i, c in enumerate(contents) if c.get("role") != "model" and _text(c)]
+    last = max(asked, default=-1)
     config = body.get("generationConfig") or {}
     schema = config.get("responseJsonSchema") or config.get("responseSchema")
     wants_json = config.get("responseMimeType") == "application/json"
@@ -111,9 +110,7 @@ def _candidate(answer: ModelReply, ids: Iterator[int]) -> dict[str, Any]:
 
 def _grounding(sentences: Iterable[GroundedSentence], queries: Sequence[str]) -> dict[str, Any]:
     """Return the grounding metadata of a part made of sentences; offsets are UTF-8 bytes."""
-    chunks: dict[str, dict[str, Any]] = {}
-    supports: list[dict[str, Any]] = []
-    at = 0
+    chunks, supports, at = dict[str, dict[str, Any]](), list[dict[str, Any]](), 0
     for sentence in sentences:
         start, at = at, at + len(sentence.text.encode("utf-8", "replace"))
         if not sentence.pages:
