@@ -225,6 +225,30 @@ async def test_the_review_of_the_notes_sees_the_words_of_pages_that_the_lead_has
     assert kept[0] in page_ids(block(review.user, "pages"))
 
 
+async def test_what_explorers_left_open_is_told_with_the_pages_that_were_read_since() -> None:
+    """ "That page has to be opened" still stood there when it had been."""
+    names = list[str]()
+
+    def read(turn: ModelTurn) -> list[FunctionCall]:
+        names.extend(page_ids(answers(turn, "explore")[0])[:1])
+        return [FunctionCall("read_page", {"url": names[0], "looking_for": "电芯"})]
+
+    llm = Lead(
+        lambda turn: [explore("T1 | 电芯成本", "T2 | 热失控")],
+        read,
+        lambda turn: [end(names)],
+        deep_plan=planning("成本", "安全"),
+    )
+    async with deep_laboratory(llm, web=Web(long_page)) as lab:
+        await research(lab, small_topic_tokens=20_000)
+    [review], [report] = llm.asked("deep_review"), llm.asked("deep_report")
+    for turn in review, report:
+        shown = block(turn.user, "topics")
+        assert f'<topic name="成本" open="回收价格" read_since="{names[0]}">' in shown
+        assert '<topic name="安全" open="回收价格">' in shown
+    assert FACT in block(review.user, "pages"), "its words stand there, too"
+
+
 async def test_findings_that_have_no_room_are_left_out_whole() -> None:
     found = "\n".join(f"- 事实{n}，{'很长' * 20} “原文” [^w111-11]" for n in range(9))
     entry = TopicResult(

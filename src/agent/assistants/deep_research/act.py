@@ -1,7 +1,7 @@
 """Does what the model asked for, in the order the graph allows; only records a change or an end."""
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
@@ -43,6 +43,7 @@ from agent.assistants.deep_research.state import (
     Intent,
     PlannedTopic,
     TopicResult,
+    UsefulPage,
     configuration_of,
     found_page,
     topic_messages,
@@ -247,8 +248,11 @@ class _Step:
             if not count:
                 update["gaps"].append(run_gap("deep_research.no_pages", language, query=each.topic))
         if explored:
-            update["search_results"] = changed
             update["plan"] = self._plan([entry["topic"] for entry in changed])
+        opened = {page["id"] for page in update["pages_found"] if page.get("opened")}
+        changed += filter(None, (_with_opened(each, opened) for each in topics.values()))
+        if changed:
+            update["search_results"] = changed
         return update
 
     def _plan(self, explored: Sequence[str]) -> list[PlannedTopic]:
@@ -504,6 +508,16 @@ def _pages(outcomes: Sequence[ToolOutcome], *, topic: str = "") -> list[FoundPag
         if (page := each.page) and each.items
     ]  # fmt: skip
     return [*found, *opened]
+
+
+def _with_opened(entry: TopicResult, opened: Container[str]) -> TopicResult | None:
+    """Return a topic that keeps pages which the lead has opened by now; None where it has none."""
+    pages = [
+        UsefulPage(**{**page, "opened": True}) if page["id"] in opened else page
+        for page in entry["useful_webpages"]
+    ]
+    is_new = pages != entry["useful_webpages"]
+    return TopicResult(**{**entry, "useful_webpages": pages}) if is_new else None
 
 
 def _page(hit: Hit, provider: str, item: Item, topic: str) -> FoundPage:

@@ -298,7 +298,8 @@ def topic_element(entry: TopicResult, tokens: int, shorter: Callable[[str], str]
     """Return a topic for a prompt: what explorers have found on it, and its notes.
 
     Where no model has written notes these are what the searches showed; its pages stand apart, and
-    `shorter` takes out what these show. Findings that have no room are left out whole.
+    `shorter` takes out what these show. Findings that have no room are left out whole. What
+    explorers left open the pages may tell that the lead has read since.
     """
     found = entry.get("found", "")
     is_told = bool(found) and entry.get("whole", False)
@@ -306,7 +307,10 @@ def topic_element(entry: TopicResult, tokens: int, shorter: Callable[[str], str]
     found = first_lines(found, tokens - min(estimated_tokens(notes), tokens // 2))
     notes = cut_to_tokens(notes, tokens - estimated_tokens(found))
     text = shorter("\n".join(filter(None, [found, notes])))
-    return element("topic", text, name=entry["topic"], open=entry.get("open") or None)
+    open_ = entry.get("open") or None
+    read = [page["id"] for page in entry["useful_webpages"] if page.get("opened")]
+    since = " ".join(read) if open_ and "found" in entry else ""
+    return element("topic", text, name=entry["topic"], open=open_, read_since=since or None)
 
 
 def _tokens(pages: Sequence[ReadPage]) -> int:
