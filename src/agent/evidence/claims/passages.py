@@ -34,6 +34,8 @@ _MOST_TERMS, _MOST_FIGURES, _MOST_RANKED = 40, 20, 40
 _SHORT_SOURCE, _SHORT_SOURCES = 700, 1400
 """Tokens of a source that is shown whole to whoever judges what cites it, and of all that one
 statement cites: shared words do not tell which passage decides, of another language least."""
+_FEW_WORDS = 0.25
+"""The share of a statement's words below which those of a page tell none of its passages apart."""
 _NEXT_DAYS = 9
 
 
@@ -256,11 +258,10 @@ class Evidence:
         cited = dict.fromkeys(self.numbers.get(name, -1) for name in names)
         picked, room = list[int](), _SHORT_SOURCES
         for places in (self._places.get(number, ()) for number in cited):
-            most, size = min(room, _SHORT_SOURCE), self._tokens(places)
-            if size > most:
-                places, size = self._first_seen(places, statement, most)
-                budget -= size
-            room -= size
+            most = min(room, _SHORT_SOURCE)
+            if self._tokens(places) > most:
+                places = self._first_seen(places, statement, most)
+            room -= self._tokens(places)
             picked += places
         worth, of_figures = self._worth(statement, cited), list[Sequence[int]]()
         for figure in distinct(figures(statement.said))[:_MOST_FIGURES]:
@@ -284,16 +285,15 @@ class Evidence:
 
     def _first_seen(
         self, places: Sequence[int], statement: Statement, tokens: int
-    ) -> tuple[Sequence[int], int]:
+    ) -> Sequence[int]:
         """Return what its writer was shown first of a long source that has few of its words."""
         said = words(statement.said)
         found = frozenset[str]().union(*(self.passages[place].words for place in places))
-        if 2 * len(said & found) >= len(said):
-            return (), 0
+        if len(said & found) >= _FEW_WORDS * len(said):
+            return ()
         seen = sorted(filter(self._seen.get, places), key=self._seen.__getitem__)
         used = accumulate(self.passages[place].tokens for place in seen)
-        few = [place for place, size in zip(seen, used, strict=True) if size <= tokens]
-        return few, self._tokens(few)
+        return [place for place, size in zip(seen, used, strict=True) if size <= tokens]
 
     def _tokens(self, places: Iterable[int]) -> int:
         return sum(self.passages[place].tokens for place in places)
