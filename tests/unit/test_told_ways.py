@@ -106,6 +106,13 @@ async def test_a_way_back_is_measured_itself_and_cites_its_own_record() -> None:
     assert "640 m, 11 min [1](https://e.example/a9-640) |" in text
 
 
+async def test_of_two_ways_that_end_near_a_place_the_one_to_it_is_told() -> None:
+    beside, exact = route("Hotel", "Museum", 620), route("Hotel", "Museum", 640)
+    beside["ends"][1]["wgs84"] = {"lng": 24.9105, "lat": 60.17}
+    text = (await filling(None, [beside, exact]).filled(Revised(DAY))).text
+    assert "640 m, 11 min [1](https://e.example/a9-640) |" in text
+
+
 async def test_a_way_is_asked_for_between_the_places_of_the_records_namesakes_by_address() -> None:
     """A museum of that name 100 m off was taken: the way fitted no row, and was a dash."""
     measured = Map()

@@ -4,10 +4,12 @@ So each joins the place of the row above with that of its own row, or where a ta
 of the cell before it, and still does when a revision has put another place there.
 """
 
+import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise, takewhile
+from operator import itemgetter
 from typing import cast
 
 from agent.core.processor import lazy_property
@@ -105,16 +107,19 @@ def _end_of_citations(text: str, at: int) -> int:
 
 
 def way_between(cell: WayCell, routes: Iterable[Route]) -> Route | None:
-    """Return the way that was measured from the one place to the other: that back is another."""
+    """Return the way that was measured from the one place to the other: that back is another.
+
+    Of several whose ends are near, the nearest: a café may stand beside the museum.
+    """
     if cell.ends is None:
         return None
-    for route in routes:
+    spots, near = [place["wgs84"] for place in cell.ends], list[tuple[float, int, Route]]()
+    for at, route in enumerate(routes):
         ends = [end["wgs84"] for end in route.get("ends", [])]
         if route["mode"] == cell.mode and route["distance_m"] and route["duration_s"]:
-            spots = [place["wgs84"] for place in cell.ends]
-            if len(ends) > 1 and all(map(_is_near, ends, spots)):
-                return route
-    return None
+            off = [*map(_metres, ends, spots)] if len(ends) > 1 else [math.inf]
+            near += [(sum(off), at, route)] if max(off) < _SAME_SPOT else []
+    return min(near, key=itemgetter(0, 1))[-1] if near else None
 
 
 def way_words(way: Route | Leg, language: Language) -> str:
@@ -380,5 +385,5 @@ def _with_all_words(cell: str, places: Sequence[Place]) -> Place | None:
     return places[min(nearest)[1]] if nearest else None
 
 
-def _is_near(one: Point, other: Point) -> bool:
-    return distance_m((one["lng"], one["lat"]), (other["lng"], other["lat"])) < _SAME_SPOT
+def _metres(one: Point, other: Point) -> float:
+    return distance_m((one["lng"], one["lat"]), (other["lng"], other["lat"]))
