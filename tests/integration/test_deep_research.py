@@ -401,3 +401,20 @@ async def test_a_late_judge_still_corrects_the_stored_report_and_is_accounted_fo
     assert kinds[-2:] == ["checking", "done"]
     assert re.search(r"降到999美元†\[1\]", str(answer_of(state).text))
     assert told(state)["usage"]["model_calls"] == asked
+
+
+async def test_of_a_long_page_in_another_language_the_judge_sees_what_its_query_found() -> None:
+    def long_page(query: str, number: int) -> str:
+        lines = [f"第{n}条：正极材料的备注{n}没有别的内容，其余见手册。" * 4 for n in range(90)]
+        return "\n".join(
+            [*lines, f"{query}：第{number}页说钠电比去年便宜三成，厂商自己这样说。" * 3]
+        )
+
+    def writes(turn: ModelTurn) -> ModelReply:
+        return ModelReply(text="# Report\n\nSodium cells are a third cheaper now [^t0-0].")
+
+    researcher = Researcher("成本", deep_report=writes)
+    async with deep_laboratory(researcher, web=Web(text=long_page)) as lab:
+        await lab.ask(ZH)
+    [call, *_] = researcher.asked("claim_check")
+    assert "便宜三成" in block(call.user, "passages")

@@ -247,7 +247,7 @@ READ_ONLY = "goes to read-only mode"
 
 def page_with(*seen: str) -> Evidence:
     others = {f"w{n}-9": Record([f"主库降级的说明之{n}：手册没有别的内容。" * 9]) for n in range(9)}
-    return Evidence({"w0-0": Record([PAGE], page="w0-0", seen=seen), **others}, today="2026-11-28")
+    return Evidence({"w0-0": Record([PAGE], page="w0-0"), **others}, seen={"w0-0": seen})
 
 
 def test_of_a_long_page_in_another_language_a_judge_is_shown_what_its_writer_was_shown() -> None:

@@ -108,8 +108,6 @@ class Draft:
 
     joined = frozenset[str]()
     """The ids of the places that the ways of its plan join."""
-    seen: Mapping[str, Sequence[str]] = {}
-    """What of each source a model was shown that writes the text, the nearest first."""
 
     def __init__(
         self,
@@ -195,6 +193,11 @@ class Draft:
     def number_form(self) -> NumberForm:
         """Return how the text's readers write numbers; of most languages read from a file once."""
         return number_form(answer_tag(self.turn))
+
+    @cached_property
+    def seen(self) -> dict[str, list[str]]:
+        """Return what of each source a model was shown that writes the text, the nearest first."""
+        return {}
 
     @cached_property
     def chosen(self) -> set[str]:
@@ -369,8 +372,8 @@ class Draft:
 
         What was shown before comes behind it.
         """
-        again = {name: [*texts, *self.seen.get(name, ())] for name, texts in seen.items()}
-        self.seen = {**self.seen, **again}
+        for name, texts in seen.items():
+            self.seen[name] = [*texts, *self.seen.get(name, ())]
 
     def add(self, sources: Sequence[Source], texts: Mapping[str, str]) -> None:
         """Take up what was looked up while the text was written."""
@@ -429,7 +432,7 @@ class Draft:
 
     def _evidence(self) -> "asyncio.Task[Evidence | None]":
         """Begin to read all that the text may rest on."""
-        sources, seen = {**self.sources}, self.seen
+        sources = {**self.sources}
 
         def read() -> Evidence:
             evidence = evidence_of(
@@ -441,7 +444,7 @@ class Draft:
                 worked=self.worked,
                 shown=self.places,
                 earlier=self.previous["places"],
-                seen=seen,
+                seen=self.seen,
             )
             evidence.read()
             return evidence

@@ -155,7 +155,7 @@ def evidence_of(
     `texts` is what else each source says; `known` are words that need no source, `worked` those
     that programs gave besides, `own` what code says in the text, `shown` the places as the writer
     is shown them, with what is near, and `earlier` those of the last turns; `seen` is what of each
-    source the writer was shown.
+    source the writer was shown, or will be.
     """
     turn, before = state["turn"], state.get("previous") or NO_PREVIOUS
     found = [*shown, *state.get("places", []), *(earlier or before["places"])]
@@ -165,13 +165,14 @@ def evidence_of(
     by_record = record_texts(places, state.get("routes", []), state.get("weather", []), language)
     user_words = known_words(cast(Mapping[str, Any], state).get("messages", []))
     return Evidence(
-        _records(sources, texts, by_record, places, seen or {}),
+        _records(sources, texts, by_record, places),
         question=turn["question"],
         today=turn["today"],
         now=now_there(turn, [*state.get("places", []), *shown], state),
         known=[*user_words, *known, *worked],
         worked=worked,
         own=own,
+        seen={} if seen is None else seen,
         demanded=_hours_asked([turn.get("constraints", {}), *(p.get("demands") for p in places)]),
     )
 
@@ -187,7 +188,6 @@ def _records(
     texts: Mapping[str, str],
     by_record: Mapping[str, str],
     places: Iterable[Place],
-    seen: Mapping[str, Sequence[str]],
 ) -> dict[str, Record]:
     """Return what each source says; a place that was found twice says it under its first id."""
     by_source = {id: place for place in places for id in source_ids(place)}
@@ -206,7 +206,6 @@ def _records(
             page=source_key(source) if source["kind"] in ("page", "document") else "",
             is_own=source["kind"] == "document" and not is_calculation(source),
             is_worked=is_calculation(source),
-            seen=seen.get(name, ()),
         )
     return records
 

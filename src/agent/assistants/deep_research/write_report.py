@@ -291,12 +291,6 @@ class _Report:
         known = only_known(thoughts, self.draft.sources)
         room = free - estimated_tokens(self._noted(share, known))
         shown = await compute(lambda: self._passages(min(_MATERIAL, room)), otherwise=list[Passage])
-        self.draft.show(
-            await compute(
-                lambda: shown_nearest_first(self.read, shown, self._wanted()),
-                otherwise=dict[str, list[str]],
-            )
-        )
         noted = await compute(lambda: self._noted(share, known, shown), otherwise=Raw)
         pages = Raw("\n".join(filter(None, [page_elements(self.read, shown), fence(lines)])))
         parts = {"documents": document_elements(self.whole), "topics": noted, "pages": pages}
@@ -325,22 +319,21 @@ class _Report:
 
     def _passages(self, tokens: int) -> list[Passage]:
         """Return what is shown of what was read: by the notes, the queries, and what is asked."""
-        entries, wanted = self.state.get("search_results", []), self._wanted()
+        entries = self.state.get("search_results", [])
         told = [(entry.get("found", ""), entry["compressed_content"] or "") for entry in entries]
         quotes = quotes_by_id("\n\n".join(text for each in told for text in each))
+        queries = [query["query"] for query in self.state.get("queries", [])]
+        found = (item.query for item in self.read)
+        wanted = [*queries, *found, *self.asked().plan, self.draft.turn["question"]]
+        wanted = list(filter(None, wanted))
         shown = chosen_passages(self.read, quotes, wanted, tokens)
         named = {page["id"] for page in kept_pages(self.state)} | quotes.keys()
         others = [item for item in self.read if named and item.id not in named]
         few = {p.name for item in others for p in choose([item], wanted, _UNNAMED)}
         silent = {item.id for item in others}
-        return [p for p in shown if p.source not in silent or p.name in few]
-
-    def _wanted(self) -> list[str]:
-        """Return what was searched for, and is asked."""
-        queries = [query["query"] for query in self.state.get("queries", [])]
-        found = (item.query for item in self.read)
-        wanted = [*queries, *found, *self.asked().plan, self.draft.turn["question"]]
-        return list(filter(None, wanted))
+        shown = [p for p in shown if p.source not in silent or p.name in few]
+        self.draft.show(shown_nearest_first(self.read, shown, wanted))
+        return shown
 
     def _unread_lines(self) -> str:
         """Return what is known of pages that notes cite and no passage is kept of."""

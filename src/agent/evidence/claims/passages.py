@@ -12,7 +12,7 @@ from itertools import accumulate, chain
 from operator import itemgetter
 
 from agent.core.processor import breathe, lazy_property
-from agent.core.strings import estimated_tokens
+from agent.core.strings import estimated_tokens, letters_of
 from agent.evidence.citations import MARKER
 from agent.evidence.claims.statements import Statement
 from agent.evidence.figure_index import FigureIndex
@@ -36,7 +36,8 @@ _SHORT_SOURCE, _SHORT_SOURCES = 700, 1400
 statement cites: shared words do not tell which passage decides, of another language least."""
 _FEW_WORDS = 0.25
 """The share of a statement's words below which those of a page tell none of its passages apart."""
-_NEXT_DAYS = 9
+_NEXT_DAYS, _END = 9, 40
+"""How far today reaches; characters by which a passage is known."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,6 @@ class Record:
     """Whether it is a document of the user's."""
     is_worked: bool = False
     """Whether it is what a program gave."""
-    seen: Sequence[str] = ()
-    """What of it its writer was shown, that first which is nearest to what was searched for."""
 
 
 @dataclass
@@ -98,6 +97,9 @@ class Evidence:
     """What code says in the text itself: it is not judged."""
     demanded: Sequence[str] = ()
     """The hours that places were held against: "at noon" was asked, and 12:00 is told."""
+    seen: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """What of sources their writer is shown, that first which is nearest to what was searched for:
+    known once it writes."""
     numbers: dict[str, int] = field(init=False)
     passages: list[Passage] = field(init=False)
     by_name: dict[str, Passage] = field(init=False)
@@ -108,7 +110,7 @@ class Evidence:
         order = {key: number for number, key in enumerate(keys, 1)}
         numbers = {name: order[record.page or name] for name, record in self.records.items()}
         self.numbers = {KNOWN: 0, **dict(sorted(numbers.items(), key=itemgetter(1)))}
-        self.passages, self._seen, counts = [], dict[int, int](), Counter[int]()
+        self.passages, counts = [], Counter[int]()
         told = defaultdict[int, set[str]](set)
         for name, number in self.numbers.items():
             record = self.records.get(name, Record(self.known, page=KNOWN))
@@ -118,10 +120,6 @@ class Evidence:
             texts = [untold_in(text, told[number]) if is_page else text for text in record.texts]
             for piece in filter(str.strip, [*texts[:apart], *packed(texts[apart:])]):
                 counts[number] += 1
-                # The head of rows stands in each of their passages.
-                last = " ".join(piece.splitlines()[-1].split())
-                if rank := next((n for n, said in enumerate(record.seen, 1) if last in said), 0):
-                    self._seen[len(self.passages)] = rank
                 text = " ".join(MARKER.sub("", piece).split())
                 self.passages.append(Passage(f"{number}.{counts[number]}", name, text))
         self.by_name = {passage.name: passage for passage in self.passages}
@@ -291,7 +289,11 @@ class Evidence:
         found = frozenset[str]().union(*(self.passages[place].words for place in places))
         if len(said & found) >= _FEW_WORDS * len(said):
             return ()
-        seen = sorted(filter(self._seen.get, places), key=self._seen.__getitem__)
+        # Its sentences are parted anew here.
+        ends = {letters_of(self.passages[place].text)[-_END:]: place for place in places}
+        texts = self.seen.get(self.passages[places[0]].source, ())
+        shown = (end for text in map(letters_of, texts) for end in ends if end in text)
+        seen = dict.fromkeys(ends[end] for end in shown)
         used = accumulate(self.passages[place].tokens for place in seen)
         return [place for place, size in zip(seen, used, strict=True) if size <= tokens]
 
