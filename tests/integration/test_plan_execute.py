@@ -494,6 +494,33 @@ async def test_what_a_follow_up_cites_of_the_answer_before_is_checked_against_th
     assert "末句说产能翻倍" in judged
 
 
+async def test_of_a_long_page_in_another_language_a_dossier_s_judge_sees_what_was_searched_for(
+    lab: PlanLab,
+) -> None:
+    plays(lab, "钠离子电池产能翻倍")
+    await lab.ask(EN, thread="found", max_task_pages=0)
+    site, known = lab.world.site, lab.world.site.known
+    body = "\n".join(f"第{n}段讲的是别的事，其余见手册。" * 6 for n in range(90))
+    said = "钠离子电池产能今年翻倍，厂商自己这样说。" * 3
+    site.known = {u: replace(p, text=f"{p.text}\n{body}\n{said}") for u, p in known.items()}
+
+    def writes(turn: ModelTurn) -> ModelReply:
+        page = next(
+            name
+            for name, text in re.findall(r"\[\^([\w-]+)\](.*)", turn.user)
+            if "今年翻倍" in text
+        )
+        return ModelReply(text=f"# Output\n\nThe makers turn out twice as many cells [^{page}].")
+
+    llm = plays(lab, "钠离子电池产能翻倍", dossier=writes)
+    try:
+        await lab.ask(EN)
+    finally:
+        site.known = known
+    [call, *_] = llm.asked("claim_check")
+    assert "今年翻倍" in block(call.user, "passages")
+
+
 async def test_the_plan_is_repaired_once(lab: PlanLab) -> None:
     plans = [planned(("T1", "甲", ["T2"]), ("T2", "乙", ["T1"])), planned(("T1", "甲", []))]
     llm = plays(lab, plan_tasks=lambda turn: plans.pop(0))
