@@ -103,6 +103,8 @@ class Evidence:
     numbers: dict[str, int] = field(init=False)
     passages: list[Passage] = field(init=False)
     by_name: dict[str, Passage] = field(init=False)
+    _found: dict[int, frozenset[str]] = field(init=False, default_factory=dict)
+    _orders: dict[tuple[int, int], Sequence[int]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         """Cut all texts into passages."""
@@ -286,16 +288,25 @@ class Evidence:
     ) -> Sequence[int]:
         """Return what its writer was shown first of a long source that has few of its words."""
         said = words(statement.said)
-        found = frozenset[str]().union(*(self.passages[place].words for place in places))
+        if (found := self._found.get(places[0])) is None:
+            found = frozenset[str]().union(*(self.passages[place].words for place in places))
+            self._found[places[0]] = found
         if len(said & found) >= _FEW_WORDS * len(said):
             return ()
-        # Its sentences are parted anew here.
-        ends = {letters_of(self.passages[place].text)[-_END:]: place for place in places}
-        texts = self.seen.get(self.passages[places[0]].source, ())
-        shown = (end for text in map(letters_of, texts) for end in ends if end in text)
-        seen = dict.fromkeys(ends[end] for end in shown)
+        seen = self._in_order(places)
         used = accumulate(self.passages[place].tokens for place in seen)
         return [place for place, size in zip(seen, used, strict=True) if size <= tokens]
+
+    def _in_order(self, places: Sequence[int]) -> Sequence[int]:
+        """Return the places of a source in the order in which its writer was shown them."""
+        texts = self.seen.get(self.passages[places[0]].source, ())
+        key = places[0], len(texts)
+        if key not in self._orders:
+            # Its sentences are parted anew here.
+            ends = {letters_of(self.passages[place].text)[-_END:]: place for place in places}
+            shown = (end for text in map(letters_of, texts) for end in ends if end in text)
+            self._orders[key] = [*dict.fromkeys(ends[end] for end in shown)]
+        return self._orders[key]
 
     def _tokens(self, places: Iterable[int]) -> int:
         return sum(self.passages[place].tokens for place in places)
