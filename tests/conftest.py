@@ -45,16 +45,16 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("tx", None) and not hasattr(config, "workerinput"):
         return
     from agent.core import calls
-    from tests.support import kept_amap
+    from tests.support import kept_amap, started_once
     from tests.support.forked import remember_what_libraries_find_out
-    from tests.support.programs import forking
+    from tests.support.programs import forking, forking_readers
     from tests.support.standins import observe_sample
-    from tests.support.started_once import fork_our_map_server, share_readers
 
     observe_sample()
     remember_what_libraries_find_out()
-    fork_our_map_server(forking)
-    share_readers()
+    started_once.fork_our_map_server(forking)
+    started_once.fork_readers(forking_readers, started_once.FILES)
+    started_once.share_readers()
     kept_amap.keep_amap_server()
     # `make mutate` begins several sessions in one process.
     if not hasattr(calls._delay, "whole"):

@@ -14,7 +14,7 @@ from agent.knowledge.formats import decoded_text, read_events
 from agent.knowledge.readers import FileReaders, ReadLimits
 from agent.knowledge.tables import read_table
 from agent.reading.parts import CannotRead, note_text
-from tests.support import mixed_files
+from tests.support import mixed_files, started_once
 
 
 def chunks(events: list[ReadEvent]) -> list[tuple[str, tuple[str, ...], int | None]]:
@@ -96,6 +96,7 @@ def slow(*given):
 
 def patched(folder: Path, monkeypatch: pytest.MonkeyPatch, **filled: str) -> None:
     """Have the processes that are started do something else, by way of `sitecustomize`."""
+    monkeypatch.setattr(started_once, "FORKED", [])
     (folder / "sitecustomize.py").write_text(_SLOW.format(**filled))
     monkeypatch.setattr(sys, "path", [str(folder), *sys.path])
 

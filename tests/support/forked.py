@@ -278,10 +278,10 @@ def _import_a_reader() -> None:
 
 def _import_programs(path: Path) -> None:
     remember_what_libraries_find_out()
-    from tests.support.started_once import fork_our_map_server, fork_readers
+    from tests.support.started_once import FILES, PAGES, fork_our_map_server, fork_readers
 
     fork_our_map_server(lambda: path)
-    fork_readers(path.with_suffix(".readers"))
+    fork_readers(lambda: path.with_suffix(".readers"), PAGES, FILES)
     for module in IMPORTED:
         # What only another dependency group brings (numpy comes with Chroma) is not missed.
         if module.startswith("agent.") or find_spec(module.partition(".")[0]):

@@ -240,6 +240,12 @@ def forking() -> Path | None:
     return _socket() if _lease else None
 
 
+def forking_readers() -> Path | None:
+    """Return the socket of the process that forks readers of documents, if there is one by now."""
+    path = forking()
+    return path and path.with_suffix(".readers")
+
+
 def _connected() -> socket.socket:
     """Connect to the process that forks; start it if this test run has none yet."""
     path = _socket()

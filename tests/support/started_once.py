@@ -11,7 +11,9 @@ from typing import Any
 from agent.mcp import servers
 from agent.reading import workers
 
-READERS = ("agent.reading.worker", "agent.knowledge.file_worker")
+PAGES, FILES = "agent.reading.worker", "agent.knowledge.file_worker"
+FORKED: list[str] = []
+"""Readers that `fork_readers` forks; a test that changes what they import empties it."""
 Idle = dict[tuple[str, ...], list[Any]]
 IDLE: Idle = defaultdict(list)
 """Readers that wait, by their command."""
@@ -33,16 +35,17 @@ def fork_our_map_server(forking: Callable[[], Path | None]) -> None:
     servers._supervised = forked
 
 
-def fork_readers(path: Path) -> None:
-    """Let a program's readers of pages and of files be forked by the process that listens there.
+def fork_readers(forking: Callable[[], Path | None], *modules: str) -> None:
+    """Let readers of pages and of files be forked by the process that listens there, if any.
 
     Cold, one takes 0.4 s of CPU.
     """
     started, executed = workers._Worker.__init__, asyncio.create_subprocess_exec
     launched = str(Path(__file__).with_name("launched.py"))
+    FORKED[:] = modules
 
     def forked(command: Sequence[Any]) -> Sequence[Any]:
-        if command[1:3] != ("-P", "-m") or command[3] not in READERS:
+        if command[1:3] != ("-P", "-m") or command[3] not in FORKED or not (path := forking()):
             return command
         return (command[0], "-I", "-S", launched, str(path), *command[2:])
 
