@@ -33,6 +33,11 @@ class Bench:
     def latencies(self) -> Latencies:
         return Latencies(self.scale)
 
+    @property
+    def alone(self) -> int:
+        """How many runs one after another a median is of."""
+        return min(3, self.load)
+
 
 def environment(standins: Standins, **more: str) -> dict[str, str]:
     """Settings that lead to the stand-ins, as an operator would write them.
@@ -102,7 +107,7 @@ def machine(bench: Bench) -> list[Line]:
 
 
 def in_process_one(bench: Bench) -> list[Line]:
-    phases = [Phase("cold", 1, "one_by_one", 0), Phase("warm", 3, "one_by_one", 10)]
+    phases = [Phase("cold", 1, "one_by_one", 0), Phase("warm", bench.alone, "one_by_one", 10)]
     with Standins(StandinOptions(scale=bench.scale)) as standins:
         cold, warm = in_process(phases, bench, environment(standins))
         told = standins.stats()
@@ -129,7 +134,7 @@ def prompt_tokens(result: PhaseResult, calls: Sequence[Mapping[str, Any]]) -> tu
 
 
 def server_one(bench: Bench) -> list[Line]:
-    phases = [Phase("cold", 1, "one_by_one", 0), Phase("warm", 3, "one_by_one", 10)]
+    phases = [Phase("cold", 1, "one_by_one", 0), Phase("warm", bench.alone, "one_by_one", 10)]
     with Standins(StandinOptions(scale=bench.scale)) as standins:
         cold, warm = server.measure(environment(standins), phases, bench.scale, cold=bench.cold)
         told = standins.stats()

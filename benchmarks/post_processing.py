@@ -115,9 +115,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.post_processing", description=__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="of every latency")
     parser.add_argument("--runs", type=int, default=3, help="of each row")
+    parser.add_argument("--pages", type=int, default=6, help="of each topic")
     parser.add_argument("--page-kb", type=int, default=20, help="of HTML")
     given = parser.parse_args(argv)
-    options = ResearchOptions(scale=given.scale, page_bytes=given.page_kb * 1000)
+    options = ResearchOptions(scale=given.scale, pages=given.pages, page_bytes=given.page_kb * 1000)
     lines, strangers = list[Line](), Strangers()
     print(header(), flush=True)
     with ResearchStandins(options) as standins:

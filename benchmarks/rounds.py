@@ -20,9 +20,9 @@ def rounds(bench: Bench) -> list[Line]:
     """Runs with one round of searching and with two, and a judge that takes its time."""
     phases = [
         Phase("warm", 1, "one_by_one", 0, geo=True),
-        Phase("one", 3, "one_by_one", 10, enough=True),
-        Phase("map", 3, "one_by_one", 20, geo=True, enough=True),
-        Phase("two", 3, "one_by_one", 30),
+        Phase("one", bench.alone, "one_by_one", 10, enough=True),
+        Phase("map", bench.alone, "one_by_one", 20, geo=True, enough=True),
+        Phase("two", bench.alone, "one_by_one", 30),
     ]
     with Standins(StandinOptions(scale=bench.scale, judge=_JUDGE_SECONDS)) as standins:
         _, *results = in_process(phases, bench, environment_with_map(standins, **paces(bench)))

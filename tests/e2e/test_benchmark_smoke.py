@@ -12,7 +12,7 @@ from tests.support.programs import REPOSITORY, clean_environment
 pytestmark = [pytest.mark.slow, pytest.mark.server, pytest.mark.node]
 
 _FIGURES = {
-    "machine": ["1 bare run ÷ bound", "3 at once, p95 ÷ bound", "3 spread, p95 ÷ bound"],
+    "machine": ["1 bare run ÷ bound", "2 at once, p95 ÷ bound", "2 spread, p95 ÷ bound"],
     "in-process-1": [
         "1 run ÷ bound",
         "first token ÷ bound",
@@ -23,13 +23,13 @@ _FIGURES = {
         "rest of the time",
     ],
     "rounds": ["one: first token", "map: text's end", "two: share a cache may serve"],
-    "in-process-64": ["3 at once, p95", "3 spread, p95", "connections", "memory, MB"],
+    "in-process-64": ["2 at once, p95", "2 spread, p95", "connections", "memory, MB"],
     "dev-1": ["1 run ÷ bound", "first token ÷ bound", "rest of the time"],
-    "dev-64": ["3 at once, p95", "3 spread, p95", "memory, MB"],
+    "dev-64": ["2 at once, p95", "2 spread, p95", "memory, MB"],
     "geo": ["geo ÷ plain"],
     "map-servers": ["map server processes at most"],
     "amap-qps": ["calls refused at 3 a second"],
-    "faults": ["answers of 12 runs", "calls ÷ calls without faults"],
+    "faults": ["answers of 8 runs", "calls ÷ calls without faults"],
 }
 
 
@@ -38,7 +38,7 @@ _FIXED = {
     "rounds": "two: calls beside search and judge",
     "map-servers": "map server processes at most",
     "amap-qps": "calls refused at 3 a second",
-    "faults": "answers of 12 runs",
+    "faults": "answers of 8 runs",
 }
 
 
@@ -62,7 +62,7 @@ def table_of(module: str, *options: str) -> str:
 _TOGETHER = (
     ("machine", "in-process-1", "rounds", "in-process-64"),
     ("dev-1", "dev-64"),
-    ("map-servers", "amap-qps", "faults"),
+    ("geo", "map-servers", "amap-qps", "faults"),
 )
 """Rows that one program prints."""
 
@@ -74,9 +74,9 @@ def critical_path(row: str) -> str:
 
 @functools.cache
 def _rows(rows: tuple[str, ...]) -> str:
-    # Geo questions one by one: each of a kind once is enough for the figures to be printed.
-    load = ("--load", "1" if rows == ("geo",) else "3")
-    return table_of("critical_path", "--rows", ",".join(rows), "--scale", "0.05", *load, "--warm")
+    return table_of(
+        "critical_path", "--rows", ",".join(rows), "--scale", "0.05", "--load", "2", "--warm"
+    )
 
 
 def line_of(table: str, row: str, figure: str) -> str:
@@ -107,7 +107,8 @@ def test_an_unknown_row_is_refused_with_the_names_that_exist() -> None:
 
 
 def test_post_processing_reads_every_page_and_keeps_to_its_width() -> None:
-    table = table_of("post_processing", "--scale", "0.05", "--runs", "1", "--page-kb", "4")
+    small = ("--scale", "0.05", "--runs", "1", "--pages", "2", "--page-kb", "4")
+    table = table_of("post_processing", *small)
     for row in ("5 at once", "2 at once"):
         assert line_of(table, row, "post-processing ÷ bound")
         for figure in ("pages in the report's notes", "extractions at once"):
@@ -142,10 +143,10 @@ def test_filling_and_queries_are_printed_with_and_without_the_rule() -> None:
 
 
 def test_the_batch_benchmark_prints_its_ratio_and_its_memory() -> None:
-    few = ("--scale", "0.02", "--questions", "12", "--alone", "2")
+    few = ("--scale", "0.02", "--questions", "9", "--alone", "2")
     table = table_of("batch_throughput", *few, "--warm")
     assert "not answered" not in table
-    for figure in ("rate at 8 ÷ rate at 1", "memory, MB after 12", "growth, MB"):
+    for figure in ("rate at 8 ÷ rate at 1", "memory, MB after 9", "growth, MB"):
         assert figure in table
 
 
