@@ -173,7 +173,7 @@ class SlowJudge:
         await asyncio.sleep((_FIRST + _EACH * estimated_tokens(text)) / self.pace)
 
     def _ruling(self, one: Statement, evidence: Evidence) -> Ruling:
-        names = [passage.name for passage in evidence.best(one, 100)[:1]]
+        names = [passage.name for passage in evidence.telling(one, 100)[0][:1]]
         if int(one.name) % _FAILS or _MENDED in one.plain:
             return Ruling(id=one.name, v="s", p=names)
         bad = next((words for words in map(_words_of, _UNTRUE.values()) if words in one.plain), "")

@@ -130,7 +130,7 @@ def test_a_place_that_was_found_twice_is_shown_to_a_judge_once_under_either_id()
     for id in ("a0-0", "a1-0"):
         [one] = statements(f"Ekberg is close to the station [^{id}].", MARKED)
         one = replace(one, exact=(id,))
-        assert known.best(one, 220)[0].name == "1.1"
+        assert known.telling(one, 220)[0][0].name == "1.1"
         assert statements_block([one], known, MARKED).endswith("[1].")
         assert known.only_place(["a0-0", "a1-0"]) == known.records["a0-0"].place
 
@@ -163,7 +163,7 @@ def test_a_judge_reads_the_words_of_a_page_once_whichever_of_its_searches_is_cit
         1
     ] * 4
     [one] = statements("Late is 10 euro [^w1-0].", MARKED)
-    best = known.best(replace(one, exact=("w1-0",)), 220)
+    best = known.telling(replace(one, exact=("w1-0",)), 220)[0]
     assert any("10 euro" in passage.text for passage in best)
 
 

@@ -332,7 +332,7 @@ def test_of_a_document_s_passages_the_one_that_was_named_is_shown_first() -> Non
     known = evidence(**rows)
     named = replace(statements("The log of the night shift was read [^o0-0].", MARKED)[0],
                     cited=tuple(known.records), exact=("o0-17",))  # fmt: skip
-    assert known.best(named, 60)[0].source == "o0-17"
+    assert known.telling(named, 60)[0][0].source == "o0-17"
 
 
 def test_a_short_source_that_is_cited_is_shown_whole_in_another_language_too() -> None:
@@ -342,7 +342,7 @@ def test_a_short_source_that_is_cited_is_shown_whole_in_another_language_too() -
     [one] = statements("改写存储过程的费用常常超过省下的许可费[^w0-0]。", MARKED)
     cited = [passage for passage in known.passages if passage.source == "w0-0"]
     assert len(cited) == 2
-    assert known.best(one, 60)[: len(cited)] == cited
+    assert known.telling(one, 60)[0][: len(cited)] == cited
 
 
 def test_the_ways_of_a_place_to_others_stand_apart_from_its_record() -> None:
@@ -359,7 +359,7 @@ def test_a_long_source_cited_first_takes_no_room_from_a_short_one() -> None:
     known = evidence(w0_0=rows, w1_0="Der Aufzug fährt nicht.\n" + "Es gibt keine Rampe. " * 20)
     [one] = statements("The wing has no lift [^w0-0][^w1-0].", MARKED)
     short = [passage for passage in known.passages if passage.source == "w1-0"]
-    assert set(short) <= set(known.best(one, 60))
+    assert set(short) <= set(known.telling(one, 60)[0])
 
 
 def test_a_title_is_no_passage_of_its_own() -> None:

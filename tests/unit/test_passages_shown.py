@@ -53,7 +53,7 @@ def test_of_a_sentence_with_three_facts_each_one_s_passage_is_shown() -> None:
         "MD5 only warns [^w0-0].",
         MARKED,
     )
-    shown = " ".join(p.text for p in known.best(one, 160))
+    shown = " ".join(p.text for p in known.telling(one, 160)[0])
     assert all(fact[:30] in shown for fact in facts)
 
 
@@ -65,7 +65,7 @@ def test_of_a_long_page_only_what_comes_near_the_best_passage_is_shown() -> None
         w0_0=f"{others}\nThe tower of Pisa leans by 3.97 degrees to the south.\n{others}"
     )
     [one] = statements("The tower of Pisa leans by 3.97 degrees [^w0-0].", MARKED)
-    texts = [passage.text for passage in known.best(one, 900)]
+    texts = [passage.text for passage in known.telling(one, 900)[0]]
     assert any("3.97" in text for text in texts)
     assert len(texts) < len(known.passages) / 2
 
@@ -74,7 +74,7 @@ def test_what_a_passage_has_shown_is_not_shown_over_and_over() -> None:
     leans = [f"The tower of Pisa leans to the south, guide {n} says. " * 3 for n in range(6)]
     known = evidence(w0_0="\n".join(leans), w1_0="Bells weigh eleven tons. " * 3)
     [one] = statements("The tower of Pisa leans to the south since its bells hang there.", MARKED)
-    texts = [passage.text for passage in known.best(one, 260)]
+    texts = [passage.text for passage in known.telling(one, 260)[0]]
     assert any("Bells" in text for text in texts)
     assert 1 <= sum("leans" in text for text in texts) < 4
 
@@ -214,10 +214,10 @@ def test_the_sum_with_a_statement_s_figure_comes_before_those_that_share_its_wor
         "Auf ungünstigem Balkon mit Speicher ist die Amortisation bei 350 + 600 € nach 7,4 Jahren"
     )
     [one] = statements(f"{text} [^c0-0].", MARKED)
-    [first, *_] = known.best(one, 60)
+    [first, *_] = known.telling(one, 60)[0]
     assert first.text == lines[11], "alone: each sum is a passage"
     [one] = statements("Auf dem Balkon mit Speicher ist sie nach 4,0 Jahren da [^c0-0].", MARKED)
-    assert known.best(one, 60)[0].text == lines[1]
+    assert known.telling(one, 60)[0][0].text == lines[1]
 
 
 def test_what_a_program_alone_gave_is_told_as_worked_out_and_not_as_in_the_sources() -> None:
@@ -269,7 +269,7 @@ def test_a_writer_s_passages_are_shown_the_nearest_first_and_no_more_than_a_shor
 def test_where_a_page_has_the_words_of_a_statement_these_choose_its_passages() -> None:
     every = [p.text for p in page_with().passages if p.source == "w0-0"]
     [one] = statements("Where the DCS is lost the master goes to read-only mode [^w0-0].", MARKED)
-    assert page_with(*every).best(one, 260) == page_with().best(one, 260)
+    assert page_with(*every).telling(one, 260)[0] == page_with().telling(one, 260)[0]
 
 
 def test_whoever_revises_is_shown_what_the_writer_was_shown_of_a_page() -> None:

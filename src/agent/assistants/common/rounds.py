@@ -475,7 +475,7 @@ class _Revising:
         share = max(0, room) // len(wanted)
         told = (Statement(0, 0, words, words) for words in wanted)
         # What a text lacks shares little with what is asked.
-        best = (self.evidence.best(one, share, least=0) for one in told)
+        best = (self.evidence.telling(one, share, least=0)[0] for one in told)
         return [*dict.fromkeys(chain.from_iterable(best))]
 
     @lazy_property

@@ -103,7 +103,6 @@ class Evidence:
     numbers: dict[str, int] = field(init=False)
     passages: list[Passage] = field(init=False)
     by_name: dict[str, Passage] = field(init=False)
-    _found: dict[int, frozenset[str]] = field(init=False, default_factory=dict)
     _orders: dict[tuple[int, int], Sequence[int]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -198,18 +197,12 @@ class Evidence:
             places[self.numbers[passage.source]].append(place)
         return places
 
-    @lazy_property
-    def _shares(self) -> list[float]:
-        """Return what a word weighs in each passage: less in one of many words."""
-        mean = sum(len(p.words) for p in self.passages) / max(1, len(self.passages)) or 1.0
-        return [1 / (1 + len(passage.words) / mean / 2) for passage in self.passages]
-
     def _rarity(self, holders: int) -> float:
         return math.log(1 + (len(self.passages) - holders + 0.5) / (holders + 0.5))
 
     def read(self) -> None:
         """Index all passages now, not when the first statement asks for them."""
-        _ = self._holders, self._shares, self.tokens, self._figures, self._places
+        _ = self._holders, self.tokens, self._figures, self._places
 
     def sources_of(self, passages: Iterable[Passage]) -> tuple[str, ...]:
         """Return the sources of passages, each once: what the reader said is none."""
@@ -240,10 +233,6 @@ class Evidence:
         best = max(of_it, key=lambda passage: len(own & passage.words), default=None)
         return (best,) if best and 2 * len(own & best.words) > len(own) else ()
 
-    def best(self, statement: Statement, budget: int, *, least: float = _LEAST) -> list[Passage]:
-        """Return the passages to show for a statement, within a budget of tokens."""
-        return self.telling(statement, budget, least=least)[0]
-
     def telling(
         self, statement: Statement, budget: int, *, least: float = _LEAST
     ) -> tuple[list[Passage], int]:
@@ -255,9 +244,10 @@ class Evidence:
         `least` of the best one. At least the first of what it cites is there.
         """
         names = sorted(statement.sources, key=lambda name: name not in statement.exact)
-        cited = dict.fromkeys(self.numbers.get(name, -1) for name in names)
-        picked, room = list[int](), _SHORT_SOURCES
-        for places in (self._places.get(number, ()) for number in cited):
+        numbers = dict.fromkeys(self.numbers.get(name, -1) for name in names)
+        every = [self._places.get(number, ()) for number in numbers]
+        cited, picked, room = dict.fromkeys(chain(*every)), list[int](), _SHORT_SOURCES
+        for places in every:
             most = min(room, _SHORT_SOURCE)
             if self._tokens(places) > most:
                 places = self._first_seen(places, statement, most)
@@ -268,7 +258,7 @@ class Evidence:
             breathe()
             holders = self._figures.holders(figure)
             worth.bring(_FOR_FIGURE * self._rarity(len(holders)), holders)
-            of_cited = [p for p in holders if self.numbers[self.passages[p].source] in cited]
+            of_cited = [place for place in holders if place in cited]
             of_figures += [of_cited] if of_cited and {*picked}.isdisjoint(holders) else []
         first = sorted({min(each, key=worth.rank) for each in of_figures}, key=worth.rank)
         picked += first
@@ -280,18 +270,15 @@ class Evidence:
                 budget -= size
                 picked.append(place)
                 worth.take(place)
-        picked = picked or [place for at in cited for place in self._places.get(at, ())][:1]
-        return [self.passages[place] for place in picked], needed
+        return [self.passages[place] for place in picked or [*cited][:1]], needed
 
     def _first_seen(
         self, places: Sequence[int], statement: Statement, tokens: int
     ) -> Sequence[int]:
         """Return what its writer was shown first of a long source that has few of its words."""
         said = words(statement.said)
-        if (found := self._found.get(places[0])) is None:
-            found = frozenset[str]().union(*(self.passages[place].words for place in places))
-            self._found[places[0]] = found
-        if len(said & found) >= _FEW_WORDS * len(said):
+        found = {word for place in places for word in said & self.passages[place].words}
+        if len(found) >= _FEW_WORDS * len(said):
             return ()
         seen = self._in_order(places)
         used = accumulate(self.passages[place].tokens for place in seen)
@@ -311,7 +298,7 @@ class Evidence:
     def _tokens(self, places: Iterable[int]) -> int:
         return sum(self.passages[place].tokens for place in places)
 
-    def _worth(self, statement: Statement, cited: Iterable[int]) -> "_Worth":
+    def _worth(self, statement: Statement, cited: Container[int]) -> "_Worth":
         """Return what passages are worth by the words that they share with a statement."""
         own = words(statement.said)
         weights = {
@@ -319,7 +306,7 @@ class Evidence:
             * self._rarity(len(self._holders.get(word, ())))
             for word in own | words(statement.context)
         }
-        worth = _Worth(self._shares, {place for at in cited for place in self._places.get(at, ())})
+        worth = _Worth(cited)
         for word in nlargest(_MOST_TERMS, weights, key=lambda word: (weights[word], word)):
             # What nearly all passages say tells none of many apart.
             found = self._holders.get(word, ())
@@ -331,8 +318,8 @@ class Evidence:
 class _Worth:
     """Tell what passages bring to who judges a statement: less of what is shown already."""
 
-    def __init__(self, shares: Sequence[float], cited: Container[int]) -> None:
-        self._shares, self._cited = shares, cited
+    def __init__(self, cited: Container[int]) -> None:
+        self._cited = cited
         self._brought = list[tuple[float, Sequence[int]]]()
         self._worth = defaultdict[int, float](float)
         self._left = dict[int, list[int]]()
@@ -346,10 +333,9 @@ class _Worth:
 
     def rank(self, place: int) -> tuple[float, int]:
         """Return what sorts a passage: what is worth most beside those shown is the least."""
-        share = self._shares[place] * (_OF_CITED if place in self._cited else 1)
         has = self._left.get(place)
         worth = self._worth[place] if has is None else sum(self._brought[at][0] for at in has)
-        return -worth * share, place
+        return -worth * (_OF_CITED if place in self._cited else 1), place
 
     def take(self, place: int) -> None:
         """Count what a passage has as shown."""
