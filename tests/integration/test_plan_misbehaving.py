@@ -150,10 +150,13 @@ async def test_what_two_tasks_found_is_appended_once(
     assert text.count("钠电是第0条百科。") == 1
 
 
-async def test_a_figure_that_no_cited_source_has_is_marked(lab: PlanLab) -> None:
+async def test_a_figure_that_no_cited_source_has_is_marked_where_it_cannot_be_spared(
+    lab: PlanLab,
+) -> None:
     def lies(turn: ModelTurn) -> ModelReply:
         name = next(iter(re.findall(r"\[\^([\w-]+)\]", block(turn.user, "tasks"))))
-        return ModelReply(text=f"{dossier(turn).text}\n\n2024年营收为 7777 亿元[^{name}]。")
+        text = dossier(turn).text.replace("见下。", f"2024年营收为 7777 亿元[^{name}]。", 1)
+        return ModelReply(text=text)
 
     def accuses(turn: ModelTurn) -> ModelReply:
         stated = block(turn.user, "statements").splitlines()
