@@ -7,7 +7,7 @@ from agent.evidence.citations import Citer
 from agent.evidence.claims.judging import Ruling
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import proved
-from agent.evidence.claims.statements import Key, Statement, headings, statements
+from agent.evidence.claims.statements import Key, Splitter, Statement, statements
 from agent.evidence.notation import MARKED, finished_notation
 from agent.evidence.revision import (
     Edit,
@@ -258,14 +258,19 @@ DAYS = """# A trip
 """
 
 
+def _places_of(text: str) -> list[Statement]:
+    splitter = Splitter(MARKED)
+    return [*splitter.split(text), *splitter.headings]
+
+
 def edited(text: str, *edits: tuple[str, str]) -> str:
-    places = [*statements(text, MARKED), *headings(text, MARKED)]
+    places = _places_of(text)
     revision = Revision(edits=[Edit(id=name, text=words) for name, words in edits])
     return applied(text, places, revision, lambda words: (words, ())).text
 
 
 def test_a_heading_has_a_number_and_can_be_edited() -> None:
-    places = [*statements(DAYS, MARKED), *headings(DAYS, MARKED)]
+    places = _places_of(DAYS)
     shown = numbered_draft(DAYS, places, MARKED)
     assert "# ⟨h1⟩A trip\n\n## ⟨h2⟩Day 1" in shown
     text = edited(DAYS, ("h2", "## Day 1: 12月3日（周四）"), ("h1", "The trip"))
@@ -287,7 +292,7 @@ def test_what_comes_in_behind_what_is_taken_out_stands_for_it(
 
 
 def test_a_change_whose_place_is_none_neither_changes_nor_settles_anything() -> None:
-    places = [*statements(DAYS, MARKED), *headings(DAYS, MARKED)]
+    places = _places_of(DAYS)
     revision = Revision(
         edits=[Edit(id="### 12月3日", text="x", settles=["r1"]), Edit(id="h2", settles=["r2"])],
         inserts=[Insert(after="99", text="x", settles=["r1"]), Insert(after="0", text="x")],
@@ -321,7 +326,7 @@ BILL = """# Bill
 def test_a_total_that_is_a_dash_can_be_told_and_no_second_one_arises(
     edits: dict[str, str], inserts: dict[str, str], last: str
 ) -> None:
-    places = [*statements(BILL, MARKED), *headings(BILL, MARKED)]
+    places = _places_of(BILL)
     assert "| Total | | ⟨h3⟩– |" in numbered_draft(BILL, places, MARKED)
     revision = Revision(
         edits=[Edit(id=name, text=text) for name, text in edits.items()],

@@ -27,7 +27,6 @@ from agent.evidence.claims.corrected import (
     counts,
     left_out_for_want,
     rows,
-    signs,
     with_quotes,
 )
 from agent.evidence.claims.judging import BATCH, Ruling, batches
@@ -392,7 +391,9 @@ class ClaimCheck:
         if not self.is_checked or self._judging.is_nothing:
             return say("answer.not_checked", self.language) if self.body else ""
         between = say("punctuation.semicolon", self.language)
-        notes = [say(_MEANINGS[sign], self.language, mark=sign) for sign in signs(self.outcomes)]
+        signs = {outcome.sign for outcome in self.outcomes if outcome.fails}
+        told = ((sign, key) for sign, key in _MEANINGS.items() if sign in signs)
+        notes = [say(key, self.language, mark=sign) for sign, key in told]
         gone = [*self.left_out, *left_out_for_want(self.statements, self.outcomes)]
         if gone and self.tells:
             more = f" (+{len(gone) - _MOST_TOLD})" if len(gone) > _MOST_TOLD else ""

@@ -33,7 +33,7 @@ from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import ids_in, inert
 from agent.evidence.claims.corrected import left_out_for_want
 from agent.evidence.claims.passages import Evidence, Passage
-from agent.evidence.claims.statements import Statement, headings
+from agent.evidence.claims.statements import Splitter, Statement
 from agent.evidence.language import sentence_spans, words_in_order
 from agent.evidence.planned_hours import hours_faults
 from agent.evidence.revision import (
@@ -207,14 +207,13 @@ class _Rounds:
         strangers = {place: [*map(inert, names)] for place, names in enumerate(named) if names}
         failing = sum(outcome.fails for outcome in claims.outcomes)
         signs.say(lambda: event("revising", self.draft.node, id="revision", count=failing))
-        heads = await compute(
-            lambda: headings(claims.text, claims.notation), otherwise=list[Statement]
-        )
+        splitter = Splitter(claims.notation)
+        await compute(lambda: splitter.split(claims.text), otherwise=list[Statement])
         faults = await compute(
             lambda: faults_block(claims.statements, claims.outcomes, strangers, evidence),
             otherwise=list[str],
         )
-        places = [*claims.statements, *claims.heads, *heads]
+        places = [*claims.statements, *claims.heads, *splitter.headings]
         revising = _Revising(self, claims, evidence, faults, places)
         if await revising.is_right():
             return None

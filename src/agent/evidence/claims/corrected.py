@@ -16,7 +16,7 @@ from agent.evidence.claims.statements import NAMING, Statement, item_name
 from agent.evidence.figures import figures
 from agent.evidence.language import without_marks
 from agent.evidence.markdown import counted_down, joined
-from agent.evidence.notation import CONTRADICTED, MARK, MARKED, Notation
+from agent.evidence.notation import MARKED, Notation
 from agent.evidence.numbering import source_key
 from agent.evidence.quotes import MAX_QUOTE, each_once, span_in
 from agent.evidence.references import untitled
@@ -141,10 +141,9 @@ def _as_it_should_stand(
         text = cited_anew(statement, outcome.cite, notation, blank)
     if not outcome.fails:
         return text
-    sign = CONTRADICTED if outcome.verdict == "contradicted" else MARK
     ends = {_end_of(span, text, statement, notation) for span in outcome.spans}
     for at in sorted(ends, reverse=True):
-        text = text[:at] + sign + text[at:]
+        text = text[:at] + outcome.sign + text[at:]
     return text
 
 
@@ -258,13 +257,6 @@ def _with_head(text: str, wording: str) -> str:
     ends = (at for at in range(len(wording) + 1) if without_marks(wording[:at]) == said)
     # A head's last sign, as of "**Ateneum (Helsinki)**:", is no word.
     return head[0] + wording[next(ends, 0) :].lstrip(")）]】?？!！*:： ")
-
-
-def signs(outcomes: Iterable[Outcome]) -> list[str]:
-    """Return the signs that stand in the text, each once."""
-    failing = {outcome.verdict for outcome in outcomes if outcome.fails}
-    marks = ((MARK, "missing"), (CONTRADICTED, "contradicted"))
-    return [sign for sign, verdict in marks if verdict in failing]
 
 
 def with_quotes(

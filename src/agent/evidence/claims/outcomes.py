@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Literal
 
 from agent.evidence.claims.passages import Passage
+from agent.evidence.notation import CONTRADICTED, MARK
 
 Verdict = Literal["supported", "computed", "own", "missing", "contradicted", "unchecked"]
 LEAVES_OUT = "-"
@@ -38,3 +39,7 @@ class Outcome:
     @property
     def fails(self) -> bool:
         return self.verdict in ("missing", "contradicted") and self.revised is None
+
+    @property
+    def sign(self) -> str:
+        return CONTRADICTED if self.verdict == "contradicted" else MARK

@@ -121,7 +121,8 @@ class Splitter:
         """The cells of its first row."""
         self._heads_read = 0
         self.headings: list[Statement] = []
-        """Those that state nothing, and rows without a value; all are named h1, h2 and so on."""
+        """Those that state nothing, and the last cells of rows without a value: h1, h2 and so on;
+        nobody judges them."""
 
     def split(self, text: str, offset: int = 0) -> list[Statement]:
         """Return the statements of the next blocks of a text, which begin at an offset in it."""
@@ -250,13 +251,3 @@ class Splitter:
 def statements(text: str, notation: Notation) -> list[Statement]:
     """Return the statements of a whole text."""
     return Splitter(notation).split(text)
-
-
-def headings(text: str, notation: Notation) -> list[Statement]:
-    """Return the headings of a whole text that state nothing, and the last cells of such rows.
-
-    Nobody judges them.
-    """
-    splitter = Splitter(notation)
-    splitter.split(text)
-    return splitter.headings
