@@ -33,85 +33,59 @@ def resolved(found: dict[str, Any]) -> bool:
     return bool(listed) and links == listed and "[^" not in found["answer"]
 
 
-def ask(cli: Cli, question: str) -> dict[str, Any]:
-    done = cli.run(*DEEP, "--json", question)
+def ask(cli: Cli, question: str, *options: str) -> dict[str, Any]:
+    done = cli.run(*DEEP, "--json", *options, question)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 
-def test_a_day_at_west_lake_is_reported_by_the_aspects_asked_for(cli: Cli) -> None:
+def test_a_day_at_west_lake_is_reported_by_the_aspects_asked_for_and_anew_in_its_thread(
+    cli: Cli,
+) -> None:
     found = ask(cli, LAKE)
     assert list(found)[: len(KEYS)] == KEYS
     assert found["assistant"] == "deep_research"
-    assert headings(found["answer"]) == ASPECTS
-    assert resolved(found)
     assert len(found["sources"]) >= 3
     assert found["gaps"] == []
     assert not found["degraded"]
+    again = ask(cli, LAKE_AGAIN, "--thread", found["thread_id"])
+    assert again["thread_id"] == found["thread_id"]
+    for report in (found, again):
+        assert headings(report["answer"]) == ASPECTS
+        assert resolved(report)
     assert all("西湖" in query["query"] for query in found["queries"])
+    assert any("西湖" in query["query"] for query in again["queries"])
 
 
 @pytest.mark.node
 def test_a_question_about_a_place_brings_records_of_the_map_with_it(cli: Cli) -> None:
-    done = cli.run("ask", "--offline", "--json", "--assistant", "deep_research", LAKE)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    found = ask(cli, LAKE, "--set", "geo_routing=llm")
     assert resolved(found)
     assert [place["name"] for place in found["places"] if place["mentioned"]]
     assert all(120 < place["wgs84"]["lng"] < 121 for place in found["places"])
 
 
-def test_an_english_question_gets_an_english_report(cli: Cli) -> None:
-    found = ask(cli, LAKE_EN)
+def test_an_english_question_gets_english_words_on_the_way_and_an_english_report(cli: Cli) -> None:
+    done = cli.run(*DEEP, LAKE_EN)
+    assert done.returncode == 0, done.stderr
+    for words in ("Thinking", "Searching", "topic", "Reading", "Writing"):
+        assert words in done.stderr
+    found = cli.ask("--offline", "--thread", done.stdout.split("--thread ")[1].split()[0])
     assert {"In short", "Transport", "Tickets"} <= set(headings(found["answer"]))
     assert resolved(found)
     assert not re.search("[一-鿿]", found["answer"])
     assert "could not" not in found["answer"]
 
 
-@pytest.mark.parametrize(
-    ("question", "told"),
-    [
-        (LAKE, ["思考", "搜索", "子题", "阅读 ", "正在写"]),
-        (LAKE_EN, ["Thinking", "Searching", "topic", "Reading", "Writing"]),
-    ],
-)
-def test_a_person_sees_thoughts_searches_topics_and_reading_as_they_happen(
-    cli: Cli, question: str, told: list[str]
-) -> None:
-    done = cli.run(*DEEP, question)
-    assert done.returncode == 0, done.stderr
-    places = [done.stderr.find(word) for word in told]
-    assert -1 not in places, done.stderr
-    assert places[0] < places[3] < places[4]
-    assert "## " in done.stdout
-
-
-def test_a_follow_up_is_researched_anew_in_the_same_thread(cli: Cli) -> None:
-    first = ask(cli, LAKE)
-    done = cli.run(*DEEP, "--json", "--thread", first["thread_id"], LAKE_AGAIN)
-    assert done.returncode == 0, done.stderr
-    second = json.loads(done.stdout)
-    assert second["thread_id"] == first["thread_id"]
-    assert headings(second["answer"]) == ASPECTS
-    assert resolved(second)
-    assert any("西湖" in query["query"] for query in second["queries"])
-
-
-def test_a_subject_the_sample_lacks_ends_with_an_honest_report(cli: Cli) -> None:
-    done = cli.run(*DEEP, "--json", "Zyxwvut quorble: cost, history, risks")
-    assert "Traceback" not in done.stderr
-    if done.returncode == 0:
-        found = json.loads(done.stdout)
-        assert found["sources"] == []
-        assert found["gaps"]
-
-
-def test_a_report_is_saved_as_markdown_and_as_pdf(cli: Cli) -> None:
+def test_a_person_sees_what_happens_and_saves_the_report_as_markdown_and_as_pdf(cli: Cli) -> None:
     markdown, pdf = cli.folder / "报告.md", cli.folder / "报告.pdf"
     done = cli.run(*DEEP, "--markdown", str(markdown), "--pdf", str(pdf), LAKE)
     assert done.returncode == 0, done.stderr
+    told = [done.stderr.find(word) for word in ("思考", "搜索", "子题", "阅读 ", "正在写")]
+    assert -1 not in told, done.stderr
+    assert told[0] < told[3] < told[4]
+    assert "## " in done.stdout
     written = markdown.read_text("utf-8")
     assert "## 交通" in written
     assert written.count(f"# {LAKE}") == written.count("> 示例模式") == 1

@@ -91,6 +91,29 @@ def test_what_is_meant_is_guessed_from_what_the_argument_takes(
     assert shown[1].endswith("did you mean langgraph?")
 
 
+@pytest.mark.parametrize(
+    ("argv", "meant"),
+    [
+        (["asl", "question"], "did you mean ask?"),
+        (["ask", "question", "--jsom"], "did you mean --json?"),
+        (["ask", "question", "--asistant=agent"], "did you mean --assistant?"),
+        (["batch", "q.jsonl", "--retry-faild"], "did you mean --retry-failed?"),
+        (["ask", "question", "--zzzz"], ""),
+        (["ask", "question", "--modle"], ""),
+    ],
+)
+def test_a_misspelt_word_is_answered_with_the_one_that_was_meant_and_without_a_wild_guess(
+    argv: list[str],
+    meant: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ANSWER_LANGUAGE", "en")
+    assert main(argv) == 2
+    told = capsys.readouterr().err.rstrip()
+    assert told.endswith(meant) if meant else "did you mean" not in told
+
+
 def test_an_option_is_written_out_so_that_a_script_means_the_same_later(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
