@@ -229,10 +229,16 @@ async def test_what_still_fails_after_the_revision_is_marked() -> None:
     assert "999美元†" in str(answer_of(state).text)
 
 
-async def test_what_a_revision_still_tells_wrongly_is_asked_for_once_more_by_itself() -> None:
+async def test_what_a_revision_still_tells_wrongly_is_asked_for_once_more_wherever_it_is_told() -> (
+    None
+):
     replies = [
         edits(("2", "如今成本为999美元[^t0-1]。")),
-        edits(("1", "这一句没有错，不用改[^t0-0]。"), ("2", f"{MENDED}[^t0-2]。")),
+        edits(
+            ("1", "成本见下一句[^t0-0]。"),
+            ("2", f"{MENDED}[^t0-2]。"),
+            inserts=(("2", "另加一句[^t0-2]。"),),
+        ),
     ]
     async with lab_of(revise=lambda turn: replies.pop(0)(turn)) as lab:
         state = await lab.ask(ZH)
@@ -240,7 +246,8 @@ async def test_what_a_revision_still_tells_wrongly_is_asked_for_once_more_by_its
     text = str(answer_of(state).text)
     assert f"{MENDED}[2]" in text
     assert "999" not in text
-    assert f"{RIGHT}[1]" in text, "nothing else is changed"
+    assert "成本见下一句[1]" in text
+    assert "另加一句" not in text, "nothing is added"
     assert block(second.user, "failed").startswith("2: missing: 999美元")
     assert "如今成本为999美元" in block(second.user, "draft")
     assert not block(second.user, "review")

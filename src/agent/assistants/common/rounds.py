@@ -238,7 +238,7 @@ class _Rounds:
     async def _once_more(self, claims: ClaimCheck, text: str) -> Revised | None:
         """Return the text with what its revision still tells wrongly said anew by itself.
 
-        Only where that has no sound words of its judge's; nothing else is changed any more.
+        It is asked where the judge has no sound words for any of that. Nothing is added any more.
         """
         draft, claims.mends = self.draft, False
         evidence = await claims.judged(text, draft.tell_late, longer=False)
@@ -246,15 +246,15 @@ class _Rounds:
         if draft.late.is_set() or evidence is None:
             return None
         pairs = zip(claims.statements, claims.outcomes, strict=True)
-        failing = [pair for pair in pairs if pair[1].fails and not pair[1].fix]
-        if not failing:
+        failing = [pair for pair in pairs if pair[1].fails]
+        if all(outcome.fix for _, outcome in failing):
             return None
         ones, outcomes = zip(*failing, strict=True)
         faults = await compute(
             lambda: faults_block(ones, outcomes, {}, evidence), otherwise=list[str]
         )
         revising = _Revising(self, claims, evidence, faults, claims.statements)
-        revision = await revising.edits_of(ones)
+        revision = await revising.edits()
         return await self._applied(revising, revision) if revision.edits else None
 
     async def _applied(self, revising: "_Revising", revision: Revision) -> Revised | None:
@@ -339,12 +339,13 @@ class _Revising:
             is_last = True
         return revision
 
-    async def edits_of(self, failing: Sequence[Statement]) -> Revision:
-        """Return edits of these statements, in one reply; none where the model fails."""
+    async def edits(self) -> Revision:
+        """Return edits alone, in one reply; none where the model fails.
+
+        They may be of any statement: what fails is told in others, too.
+        """
         reply = await self._reply(Revision, PHASE)
-        names = {one.name for one in failing}
-        edits = [edit for edit in reply.edits if edit.id in names] if reply else []
-        return Revision(edits=edits)
+        return Revision(edits=reply.within(self.places).edits if reply else [])
 
     def _taken_out(self, revision: Revision) -> list[ReviewLine]:
         """Return a line for each answer that a revision takes out: it mends that, or passes it."""
