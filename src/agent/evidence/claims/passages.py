@@ -24,7 +24,6 @@ from agent.evidence.types import Place
 
 KNOWN = "known"
 """The source of what needs none: the question, the user's words, what was already told."""
-_MANY, _NEARLY_ALL = 20, 0.6
 _OF_CITED, _FOR_FIGURE, _FOR_CONTEXT = 5.0, 1.5, 0.25
 """What the words of a cited passage weigh; an equal figure; a word of the context."""
 _LEAST, _SHOWN = 0.1, 0.3
@@ -308,10 +307,7 @@ class Evidence:
         }
         worth = _Worth(cited)
         for word in nlargest(_MOST_TERMS, weights, key=lambda word: (weights[word], word)):
-            # What nearly all passages say tells none of many apart.
-            found = self._holders.get(word, ())
-            if len(found) <= max(_MANY, len(self.passages) * _NEARLY_ALL):
-                worth.bring(weights[word], found)
+            worth.bring(weights[word], self._holders.get(word, ()))
         return worth
 
 
