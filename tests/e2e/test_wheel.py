@@ -60,17 +60,21 @@ def command(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def server_command(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same with the extra that `tanlu serve` needs."""
-    return installed(f"{wheel}[server]", tmp_path_factory.mktemp("server"))
+def server_command(wheel: Path, command: Path) -> Path:
+    """The same with the extra that `tanlu serve` needs, for the tests that come after the others.
+
+    Another environment would compile all libraries once more.
+    """
+    return installed(f"{wheel}[server]", command.parents[2])
 
 
 def installed(package: str, folder: Path) -> Path:
     """Install a package with the pinned versions; return its command."""
     pins = folder / "pins.txt"
     pins.write_text("\n".join(pyproject()["tool"]["uv"]["constraint-dependencies"]), "utf-8")
-    uv("venv", "--python", sys.executable, "venv", folder=folder)
     scripts = folder / "venv" / ("Scripts" if os.name == "nt" else "bin")
+    if not scripts.exists():
+        uv("venv", "--python", sys.executable, "venv", folder=folder)
     python = scripts / ("python.exe" if os.name == "nt" else "python")
     install = ["pip", "install", "--python", str(python), "--constraint", str(pins), package]
     uv(*install, folder=folder)
