@@ -31,8 +31,8 @@ _MODES: tuple[RouteMode, ...] = ("walking", "transit", "driving", "bicycling")
 _ALIKE = 4
 """Letters by which a mode is known: `[>walk]`."""
 _LEAST_WORDS = 2
-_SAME_SPOT = 60
-"""Metres between a place and the end of a way to it."""
+_SAME_PLACE, _SAME_SPOT = 10, 60
+"""Metres between a place and the end of its own way, and of one that is told for want of that."""
 _TWO = 2
 
 
@@ -106,11 +106,13 @@ def _end_of_citations(text: str, at: int) -> int:
     return at
 
 
-def way_between(cell: WayCell, routes: Iterable[Route]) -> Route | None:
+def way_between(cell: WayCell, routes: Iterable[Route], *, own: bool = False) -> Route | None:
     """Return the way that was measured from the one place to the other: that back is another.
 
-    Of several whose ends are near, the nearest: a café may stand beside the museum.
+    Of several whose ends are near, the nearest: a café may stand beside the museum. An `own` one
+    has its ends at the very places.
     """
+    most = _SAME_PLACE if own else _SAME_SPOT
     if cell.ends is None:
         return None
     spots, near = [place["wgs84"] for place in cell.ends], list[tuple[float, int, Route]]()
@@ -118,7 +120,7 @@ def way_between(cell: WayCell, routes: Iterable[Route]) -> Route | None:
         ends = [end["wgs84"] for end in route.get("ends", [])]
         if route["mode"] == cell.mode and route["distance_m"] and route["duration_s"]:
             off = [*map(_metres, ends, spots)] if len(ends) > 1 else [math.inf]
-            near += [(sum(off), at, route)] if max(off) < _SAME_SPOT else []
+            near += [(sum(off), at, route)] if max(off) < most else []
     return min(near, key=itemgetter(0, 1))[-1] if near else None
 
 

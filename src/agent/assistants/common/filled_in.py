@@ -138,9 +138,9 @@ class FilledIn:
             else None
         )
 
-    def _own_way(self, cell: WayCell) -> Route | Leg | None:
+    def _own_way(self, cell: WayCell, *, own: bool = False) -> Route | Leg | None:
         """Return a way as it was measured: by a call of the map, else on foot among all places."""
-        if route := way_between(cell, self.draft.state.get("routes", [])):
+        if route := way_between(cell, self.draft.state.get("routes", []), own=own):
             return route
         if cell.mode != "walking" or not cell.ends:
             return None
@@ -148,10 +148,13 @@ class FilledIn:
         return self.walks.get((begin, end)) or self.walks.get((end, begin))
 
     async def _measure(self, cells: Iterable[WayCell]) -> None:
-        """Have the map measure those of these ways that nobody has measured; ways back last."""
+        """Have the map measure those of these ways that nobody has measured.
+
+        Last those of which one back, or of a place beside, is known.
+        """
         if not self.look or MAP_WAY not in self.look.tools:
             return
-        every = (cell for cell in cells if cell.ends and not self._own_way(cell))
+        every = (cell for cell in cells if cell.ends and not self._own_way(cell, own=True))
         open_ = {(cell.ids, cell.mode): cell for cell in every}
         ordered = sorted(open_.values(), key=lambda cell: bool(self._way(cell)))
         wanted = ordered[: _MOST_MEASURED - self._asked]
