@@ -1,5 +1,6 @@
 """A dossier over the bundled sample, where nothing may block an event loop."""
 
+import pytest
 from blockbuster import blockbuster_ctx
 
 from agent.assistants.plan_execute.graph import build_graph
@@ -10,10 +11,15 @@ from agent.sample.services.pages import paper_files
 from agent.sample.services.scholar import sample_articles, sample_papers
 from agent.services import build_services
 from agent.settings import read_settings
+from tests.support import started_once
 from tests.support.lab import told
 
 
-async def test_a_dossier_blocks_no_event_loop_neither_ours_nor_the_samples() -> None:
+async def test_a_dossier_blocks_no_event_loop_neither_ours_nor_the_samples(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Tests' own way to a reader blocks.
+    monkeypatch.setattr(started_once, "FORKED", [])
     for cached in (sample_articles, sample_papers, sample_companies, paper_files):
         cached.cache_clear()
     settings = read_settings(tanlu_mode="offline")
