@@ -5,7 +5,7 @@ import json
 import pytest
 
 from agent.core.outside import parse_json
-from agent.core.strings import cut_at_break, ends_in_half, last_words, valid_json, valid_text
+from agent.core.strings import cut_at_break, end_from_word, ends_in_half, valid_json, valid_text
 from tests.support.rows import by_examples
 
 HALF, OTHER_HALF = "\ud83d", "\ude00"
@@ -106,4 +106,4 @@ def test_what_is_cut_ends_between_clauses_or_words(text: str, longest: int, cut:
 def test_the_end_of_a_text_begins_with_a_word_where_blanks_part_these(
     text: str, longest: int, end: str
 ) -> None:
-    assert last_words(text, longest) == end
+    assert end_from_word(text, longest) == end

@@ -241,7 +241,7 @@ _MOST_TOKENS = _DIGIT_TOKENS
 _CUT = "…"
 
 
-def last_words(text: str, longest: int) -> str:
+def end_from_word(text: str, longest: int) -> str:
     """Return the end of a text, from the beginning of a word where blanks part these."""
     end = text[-longest:]
     part, _, rest = end.partition(" ")

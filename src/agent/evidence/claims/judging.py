@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
-from agent.core.strings import cut_to_tokens, last_words
+from agent.core.strings import cut_to_tokens, end_from_word
 from agent.evidence.citations import MARKER, NOT_FOUND
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.statements import MOST_CONTEXT, Statement
@@ -195,7 +195,7 @@ def statements_block(batch: Sequence[Statement], evidence: Evidence, notation: N
         told = f"{CONTEXT}{_WITHIN.join(context[known:])})" if any(context[known:]) else ""
         above = context if any(context) else above
         if statement.kind != "cell":
-            before = last_words(statement.plain, MOST_CONTEXT)
+            before = end_from_word(statement.plain, MOST_CONTEXT)
             lines.append(f"{statement.name} {text}{told}")
             continue
         if statement.row and statement.line != line:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
 
-from agent.core.strings import code_fence, is_table_rule, last_words, latin_length, letters_of
+from agent.core.strings import code_fence, end_from_word, is_table_rule, latin_length, letters_of
 from agent.evidence.citations import NOT_FOUND
 from agent.evidence.figures import figures
 from agent.evidence.language import sentence_spans
@@ -182,7 +182,7 @@ class Splitter:
         spans = sentence_spans(line[begin:], self._notation.pattern, self._notation.names)
         for start, end in spans:
             context = " / ".join(
-                filter(None, (self._heading, label, last_words(before, MOST_CONTEXT)))
+                filter(None, (self._heading, label, end_from_word(before, MOST_CONTEXT)))
             )
             statement = self._statement(line[begin + start : begin + end], at + begin + start)
             is_head = _RUN_IN.fullmatch(statement.text) and end < len(line[begin:].rstrip())
