@@ -26,6 +26,7 @@ import termios
 import time
 import types
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -109,24 +110,29 @@ class Server:
     def _hear(
         self, connection: Any, selector: selectors.BaseSelector
     ) -> tuple[dict[str, Any], list[int]] | None:
-        """Start a connection's program, or forget who is gone; in the child, return the request."""
-        first, handles, _, _ = socket.recv_fds(connection, 1, 3)
-        if not first:
+        """Start a connection's program, or forget who is gone; in the child, return the request.
+
+        Who asks may be killed at any moment.
+        """
+        handles, line = list[int](), b""
+        with suppress(ConnectionError):
+            _, handles, _, _ = socket.recv_fds(connection, 1, 3)
+            with connection.makefile("rb") as lines:
+                line = lines.readline() if handles else b""
+        if not line.endswith(b"\n"):
             selector.unregister(connection)
             self.connections.discard(connection)
             for pid in [pid for pid, asker in self.programs.items() if asker is connection]:
                 os.kill(pid, signal.SIGKILL)
             connection.close()
-            return None
-        with connection.makefile("rb") as lines:
-            request = json.loads(lines.readline())
-        pid = os.fork()
-        if not pid:
-            return request, handles
+        elif not (pid := os.fork()):
+            return json.loads(line), handles
+        else:
+            self.programs[pid] = connection
+            with suppress(ConnectionError):
+                connection.sendall(b'{"pid": %d}\n' % pid)
         for handle in handles:
             os.close(handle)
-        self.programs[pid] = connection
-        connection.sendall(b'{"pid": %d}\n' % pid)
         return None
 
     def _tell_ends(self) -> None:
@@ -137,7 +143,8 @@ class Server:
             connection = self.programs.pop(pid)
             if connection in self.connections:
                 code = os.waitstatus_to_exitcode(status)
-                connection.sendall(b'{"code": %d}\n' % code)
+                with suppress(ConnectionError):
+                    connection.sendall(b'{"code": %d}\n' % code)
 
 
 def become(request: dict[str, Any], handles: list[int]) -> str:
