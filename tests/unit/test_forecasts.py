@@ -42,6 +42,9 @@ def test_a_forecast_that_does_not_reach_the_day_is_a_gap_and_no_source() -> None
     )  # fmt: skip
     assert not gap_lines([gap], "zh"), "a model reads it with the forecasts"
     assert gap["message"] in reader_note([gap], "周日去公园。", "zh")
+    elsewhere = "周日去公园。门票价格没有查到。"
+    assert gap["message"] in reader_note([gap], elsewhere, "zh"), "it tells of something else"
+    assert not reader_note([gap], "周日去公园。杭州市 2026-12-13 周日的预报没有查到。", "zh")
     assert not forecast_gaps([forecast], ["2026-11-22"], "zh")
 
 

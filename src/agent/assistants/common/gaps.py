@@ -40,6 +40,9 @@ _ANSWERED_EMPTY = {
     "no_results", "map_no_results", "map_place_not_found", "map_not_covered", "ungrounded",
     "search_since", "none_to_read", RULED_OUT,
 }  # fmt: skip
+_FORECAST = "map_forecast_short"
+"""Code of a forecast that ends before the days asked for: of what else a text found nothing tells
+nothing of it."""
 _IN_OWN_WORDS = _FOUND_NOTHING | {
     "search_off", "topics_spent", "not_researched", "notes_lack", "page_partial",
     "answer_unsupported",
@@ -97,7 +100,7 @@ def brought_by_map(state: Gathered) -> bool:
 def _content(gap: Gap, language: Language, mapped: bool, *, written: bool) -> str:
     """Return what a gap says of the matter itself; of one of several searches its query counts."""
     # The forecasts themselves say which days they do not reach.
-    is_told = gap["code"] == "map_forecast_short"
+    is_told = gap["code"] == _FORECAST
     if gap["code"].startswith("model_") or is_told:
         return ""
     if gap["code"] in _SAID_FIRST and written:
@@ -185,8 +188,9 @@ def reader_note(
         gap
         for gap in readers_gaps(gaps)
         if gap["code"] not in {*_SAID_FIRST, _BY_WRITER}
-        and not (tells_of_none and gap["code"] in _FOUND_NOTHING - TASK_GAPS)
+        and not (tells_of_none and gap["code"] in _FOUND_NOTHING - TASK_GAPS - {_FORECAST})
         and not (gap["code"] in TASK_GAPS and _says_not_found(text, gap["query"]))
+        and not (gap["code"] == _FORECAST and _says_not_found(text, gap["message"]))
         and not (gap["code"] == "notes_lack" and _says_not_found(text, gap["message"], _SAID))
     ]
     # What the notes lack a writer may state from memory, in the same words; and whoever asked for
@@ -331,7 +335,7 @@ def forecast_gaps(weather: Sequence[Weather], days: Sequence[str], language: Lan
     """Return the gap of each forecast that reaches none of the days that were asked for."""
     return [
         Gap(query=forecast_city(each, language), provider=each["id"].partition(":")[0],
-            code="map_forecast_short", message=not_reached(each, language, days))
+            code=_FORECAST, message=not_reached(each, language, days))
         for each in weather if days and not reached(each, days)
     ]  # fmt: skip
 
