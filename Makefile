@@ -4,7 +4,7 @@ help:            ## what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ —/'
 dev:             ## the server with its page; another first port: make dev PORT=8000
 	uv run tanlu serve $(if $(PORT),--port $(PORT))
-test:            ## every test, on two processes more than there are cores (`-n 0`: in this one); 9 minutes on two
+test:            ## every test, on two processes more than there are cores (`-n 0`: in this one); 7 minutes on two
 	uv run pytest
 conformance:     ## what every engine must do: langgraph dev, then two instances of Aegra (Postgres, Redis, Python 3.12)
 	uv run pytest -n 0 tests/conformance --engine dev
