@@ -10,6 +10,11 @@ import socket
 import sys
 
 
+def command(path: str, *argv: str) -> tuple[str, ...]:
+    """Return how this is started, for a program that the process which listens there forks."""
+    return (sys.executable, "-I", "-S", __file__, path, *argv)
+
+
 def main(path: str, *argv: str) -> int:
     """Hand all that this process was given to the program; return its exit code."""
     request = {

@@ -20,10 +20,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Self
 
+from tests.support import launched
 from tests.support.forked import HANDED_ON
 
 REPOSITORY = Path(__file__).parents[2]
-LAUNCHED = Path(__file__).with_name("launched.py")
 _OURS = re.compile(
     r"(?i)(key|token|secret|proxy)|^(tanlu|amap|google|gemini|openai|tavily|serper|bocha|langgraph"
     r"|langsmith|langchain|model)_|^database_url$"
@@ -194,7 +194,7 @@ def forked(*argv: str) -> list[str]:
     It has the streams, the folder and the environment of who starts it.
     """
     _connected().close()
-    return [sys.executable, "-I", "-S", str(LAUNCHED), str(_socket()), *argv]
+    return [*launched.command(str(_socket()), *argv)]
 
 
 def _request(argv: Sequence[str], folder: Path, env: Mapping[str, str]) -> dict[str, Any]:

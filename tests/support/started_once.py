@@ -10,6 +10,7 @@ from typing import Any
 
 from agent.mcp import servers
 from agent.reading import workers
+from tests.support import launched
 
 PAGES, FILES = "agent.reading.worker", "agent.knowledge.file_worker"
 FORKED: list[str] = []
@@ -28,8 +29,7 @@ def fork_our_map_server(forking: Callable[[], Path | None]) -> None:
 
     def forked(command: list[str], environment: dict[str, str]) -> servers.ServerCommand:
         if command[1:] == ["-m", "agent.mcp.osm"] and (path := forking()):
-            launched = Path(__file__).with_name("launched.py")
-            command = [command[0], "-I", "-S", str(launched), str(path), *command[1:]]
+            command = [*launched.command(str(path), *command[1:])]
         return supervised(command, environment)
 
     servers._supervised = forked
@@ -41,13 +41,12 @@ def fork_readers(forking: Callable[[], Path | None], *modules: str) -> None:
     Cold, one takes 0.4 s of CPU.
     """
     started, executed = workers._Worker.__init__, asyncio.create_subprocess_exec
-    launched = str(Path(__file__).with_name("launched.py"))
     FORKED[:] = modules
 
     def forked(command: Sequence[Any]) -> Sequence[Any]:
         if command[1:3] != ("-P", "-m") or command[3] not in FORKED or not (path := forking()):
             return command
-        return (command[0], "-I", "-S", launched, str(path), *command[2:])
+        return launched.command(str(path), *command[2:])
 
     def init(self: workers._Worker, command: Sequence[str]) -> None:
         started(self, forked(tuple(command)))

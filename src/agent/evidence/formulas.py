@@ -13,7 +13,7 @@ from functools import lru_cache
 from agent.core.strings import has_any, split_at, without_digit_groups
 from agent.evidence.figures import Figure
 from agent.evidence.language import with_places
-from agent.evidence.units import is_ratio
+from agent.evidence.units import EVERYDAY, is_ratio
 
 _LONGEST, _LONGEST_LIST, _DEEPEST, _HOUR, _DAY_SECONDS = 120, 600, 64, 60, 86400
 _BETWEEN = re.compile(r"[;；、]|,(?!\d{3}(?!\d))(?![^()]*\))")
@@ -238,10 +238,7 @@ def shift(day: date, count: int, unit: str) -> date:
     return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
 
 
-_PLAIN_TERMS = frozenset(
-    map(Decimal, [*range(13), 24, 30, 52, 60, 100, 168, 365, 366, 720, 730, 1000, 1440, 3600, 8760,
-                  10**4, 86400, 10**5, 10**6, 10**8, 10**9])
-) | {Decimal(each) for each in ("0.5", "0.62", "1.61", "1.8", "2.2", "3.28")}  # fmt: skip
+_PLAIN_TERMS = EVERYDAY | {Decimal(each) for each in (10**8, "0.62", "1.61", "2.2", "3.28")}
 """What units have of each other, and small counts."""
 _GREAT = tuple(map(Decimal, (1000, 3600, 10**4, 10**6, 10**8, 10**9)))
 

@@ -292,6 +292,11 @@ def reached(weather: Weather, days: Collection[str]) -> bool:
     return any(day["date"] in days for day in weather["days"])
 
 
+def forecasts_reaching(days: Collection[str], weather: Iterable[Weather]) -> list[Weather]:
+    """Return the forecasts that have any of the days asked for; all where none are."""
+    return [each for each in weather if not days or reached(each, days)]
+
+
 def not_reached(weather: Weather, language: Language, days: Sequence[str]) -> str:
     """Return which of these days a forecast does not reach; nothing where it has them all."""
     known = {day["date"] for day in weather["days"]}
@@ -473,7 +478,7 @@ def record_sections(
     said = [w for w in weather if w["source"] in cited and _tells_of(stated, w, days)]
     rest = [w for w in one_a_city(weather) if not any(_is_same(w, other) for other in said)]
     # A forecast that reaches none of these days is a gap, and no source of anything.
-    if rest := [w for w in rest if not days or reached(w, days)]:
+    if rest := forecasts_reaching(days, rest):
         lines = [f"- {weather_text(w, language, days)} [^{w['source']}]" for w in rest]
         sections.append("\n".join([say("answer.weather", language), *lines]))
     return sections

@@ -32,6 +32,7 @@ _OF_ONE, _OWN = 320, 4
 _SIGNS = " \t\n⟨⟩<>[]().:"
 BEGINNING = "0"
 """The place before the first statement."""
+_UNANSWERED = "no statement answers it"
 
 
 def _row_of(name: str) -> str:
@@ -166,23 +167,11 @@ class Review(BaseModel):
         known = _names_of(statements)
         parts = [(part, [name for name in part.at if name in known]) for part in self.parts]
         holes = [
-            (
-                f"asked: {part.asked}{_at(at)}: {part.lacks or 'no statement answers it'}",
-                at,
-                part.look,
-            )
+            (f"asked: {part.asked}{_at(at)}: {part.lacks or _UNANSWERED}", at, part.look)
             for part, at in parts
             if part.asked and (part.lacks or not at)
         ]
-        faults = [
-            (
-                one.line,
-                one.at,
-                one.look,
-            )
-            for one in self.findings
-            if one.wrong
-        ]
+        faults = [(one.line, one.at, one.look) for one in self.findings if one.wrong]
         return [
             ReviewLine(f"r{number}", one_line(line, longest=_LONGEST_LINE), at, look)
             for number, (line, at, look) in enumerate([*holes, *faults], 1)

@@ -27,6 +27,12 @@ _RATIOS = frozenset(
     for written in _TABLES["units"].values()
     for one, other in permutations(written, 2)
 )
+EVERYDAY = frozenset(map(Decimal, [
+    *range(13), "0.5", "1.8", 24, 30, 52, 60, 100, 168, 365, 366, 720, 730, 1000, 1440, 3600, 8760,
+    10**4, 86_400, 10**5, 10**6, 10**9,
+]))  # fmt: skip
+"""Small counts, a half, and what everyday units have of each other: nobody asks where they are
+from."""
 _TOLD = 3
 """Digits of a ratio that is no chance number; of a rounded one, one more."""
 

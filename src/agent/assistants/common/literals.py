@@ -9,13 +9,13 @@ from typing import cast
 from agent.core.patterns import Linear
 from agent.core.processor import breathe
 from agent.evidence.figures import figures
+from agent.evidence.units import EVERYDAY
 
 _DIGITS = Linear(r"[0-9][0-9,.'’ ]*")
 _GROUPED = Linear(r"[0-9]{1,3}(?:[.,][0-9]{3})+")
-_EVERYDAY = {Decimal(number) for number in (
-    *range(13), 24, 30, 31, 52, 60, 90, 100, 168, 180, 360, 365, 366, 720, 730, 1000, 1024, 1440,
-    3600, 8760, 10_000, 86_400, 100_000, 1_000_000, 1_000_000_000, "0.5", "25.4", "2.54", "0.3048",
-    "1.609344", "1.609", "0.45359237", "0.4536", "3.6", "1.8", "273.15",
+_EVERYDAY = EVERYDAY | {Decimal(number) for number in (
+    31, 90, 180, 360, 1024, "25.4", "2.54", "0.3048", "1.609344", "1.609", "0.45359237", "0.4536",
+    "3.6", "273.15",
 )}  # fmt: skip
 """Counts, halves, and what turns units into others."""
 _UNITS = tuple(Decimal(factor) for factor in (
@@ -56,7 +56,7 @@ def unfounded(program: str, texts: Iterable[str]) -> list[str]:
     return _without_rounded(left_over, _ratios(program, known)) if left_over else []
 
 
-def _is_free(value: Decimal | None, free: set[Decimal]) -> bool:
+def _is_free(value: Decimal | None, free: Collection[Decimal]) -> bool:
     if value is None:
         return False
     _, digits, exponent = value.as_tuple()

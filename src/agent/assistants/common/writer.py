@@ -48,10 +48,7 @@ from agent.core.processor import compute
 from agent.core.progress import event
 from agent.core.telemetry import STEP, RunEnd, tell_end
 from agent.evidence.mentions import list_numbers, stop_numbers
-from agent.evidence.records import (
-    attribution,
-    reached,
-)
+from agent.evidence.records import attribution, forecasts_reaching
 from agent.evidence.references import references
 from agent.evidence.types import Anchor, Gap, Place, Route, Source
 from agent.export.finished import FinishedAnswer
@@ -335,9 +332,8 @@ async def _sections(draft: Draft, parts: MessageParts) -> str:
     """Return what stands below the text: what was preferred, of the assistant, what is missing."""
     state, language, used = draft.state, draft.language, draft.citer.used
     routes, weather = state.get("routes", []), state.get("weather", [])
-    days = days_forecast(draft.turn, weather)
     # What reaches no day that was asked for is not told.
-    weather = [each for each in weather if not days or reached(each, days)]
+    weather = forecasts_reaching(days_forecast(draft.turn, weather), weather)
 
     def note() -> str:
         return reader_note(

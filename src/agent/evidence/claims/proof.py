@@ -372,9 +372,7 @@ def _agrees(span: str, quote: str) -> bool:
     """
     if bare_words(span) == bare_words(quote):
         return True
-    own, others = figures(span), figures(quote)
-    if letters_of(without_figures(span, own)):
-        return False
+    own, others = _only_figures(span), figures(quote)
     for ends in pairwise(others):
         is_told = [any(same(one, end) for one in own) for end in ends]
         is_amount = not any(end.date or end.clock is not None for end in ends)
@@ -385,6 +383,12 @@ def _agrees(span: str, quote: str) -> bool:
         any(same(one, other) and not (one.kind and other.kind is None) for other in others)
         for one in own
     )
+
+
+def _only_figures(span: str) -> list[Figure]:
+    """Return the figures of some words that are nothing else."""
+    own = figures(span)
+    return [] if letters_of(without_figures(span, own)) else own
 
 
 def is_sound_fix(
@@ -415,8 +419,7 @@ def is_sound_fix(
 
 def _has_words(span: str, passages: Sequence[Passage]) -> bool:
     """Return whether passages have some words, or their figures where they are nothing else."""
-    own = figures(span)
-    if own and not letters_of(without_figures(span, own)):
+    if own := _only_figures(span):
         return all(any(says(it, one) for p in passages for it in p.figures) for one in own)
     return any(span_in(span, passage.text) for passage in passages)
 
