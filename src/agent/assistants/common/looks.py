@@ -158,7 +158,8 @@ class Looks:
             task, asked, options=options, meter=self.meter, on_call=lambda call: None
         )
         texts = record_texts(found.places, found.routes, found.weather, language)
-        lines = [f"[^{name}] {' '.join(text.split())}" for name, text in texts.items()]
+        # A record's line begins with its marker.
+        lines = [" ".join(text.split()) for text in texts.values()]
         lines += [gap["message"] for gap in found.gaps]
         shown = "\n".join(lines) or say("tools.nothing", language)
         return Looked(shown, found.sources, texts, found.places, found.routes)
