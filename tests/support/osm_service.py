@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ EXTRACT = "TANLU_TEST_OSM_EXTRACT"
 """Names a file of OpenStreetMap (.osm.pbf) that stays where it is."""
 _STATEMENT = re.compile(r'nwr\(([^)]*)\)((?:\["[^"]*"[=~]"[^"]*"(?:,i)?\])+);')
 _FILTER = re.compile(r'\["([^"]*)"([=~])"([^"]*)"')
+_TODAY = date(2026, 11, 24)
 _METRES_A_SECOND = {"foot": 1.3, "bike": 4.0, "car": 9.0}
 Element = dict[str, Any]
 
@@ -39,7 +41,10 @@ def own_elements() -> list[Element]:
 
 
 def extract_elements() -> list[Element]:
-    """Return the named nodes of the extract; skip where none is named or nobody can read it."""
+    """Return what has a name in the extract; skip where none is named or nobody can read it.
+
+    A museum, a market hall, a park is mostly drawn as an outline: it stands at its middle.
+    """
     path = os.environ.get(EXTRACT)
     if not path:
         pytest.skip(f"{EXTRACT} names no extract")
@@ -53,7 +58,14 @@ def extract_elements() -> list[Element]:
                 at = {"lat": node.location.lat, "lon": node.location.lon}
                 elements.append({"type": "node", "id": node.id, **at, "tags": tags})
 
-    Handler().apply_file(path)
+        def way(self, way: Any) -> None:
+            tags, ends = dict(way.tags), [n.location for n in way.nodes if n.location.valid()]
+            if tags.get("name") and "highway" not in tags and ends:
+                lats, lons = [end.lat for end in ends], [end.lon for end in ends]
+                at = {"lat": (min(lats) + max(lats)) / 2, "lon": (min(lons) + max(lons)) / 2}
+                elements.append({"type": "way", "id": way.id, **at, "tags": tags})
+
+    Handler().apply_file(path, locations=True)
     city = {"place": "city", "name": "Helsinki", "name:en": "Helsinki", "name:zh": "赫尔辛基"}
     middle = {"lat": 60.1675, "lon": 24.9427, "box": [24.90, 60.15, 24.98, 60.19]}
     elements.append({"type": "relation", "id": 34914, **middle, "tags": city, "country": "fi"})
@@ -63,8 +75,9 @@ def extract_elements() -> list[Element]:
 class OsmService(Standin, Service):
     """Answer the four protocols on one port, each under its own path."""
 
-    def __init__(self, elements: Sequence[Element]) -> None:
+    def __init__(self, elements: Sequence[Element], today: date = _TODAY) -> None:
         super().__init__("osm")
+        self.today = today
         self.elements = elements
         self.cities = [element for element in elements if "country" in element]
         add = self.app.router.add_route
@@ -160,7 +173,7 @@ class OsmService(Standin, Service):
     async def _forecast(self, request: web.Request) -> web.Response:
         days = int(request.query["forecast_days"])
         daily = {
-            "time": [f"2026-11-{day:02}" for day in range(24, 24 + min(days, 7))],
+            "time": [str(self.today + timedelta(days=day)) for day in range(min(days, 7))],
             "weather_code": [3, 61, 71, 0, 2, 95, 45],
             "temperature_2m_max": [4.6, 3.1, 0.2, 1.0, 2.0, 3.0, 4.0],
             "temperature_2m_min": [-1.4, 0.3, -4.0, -5.0, -2.0, -1.0, 0.0],
@@ -209,7 +222,10 @@ def _unquoted(match: re.Match[str]) -> str:
 
 
 def _bare(element: Element) -> Element:
-    return {key: value for key, value in element.items() if key not in ("box", "country")}
+    """Return an element as "out center" gives it: only a node has a position of its own."""
+    own = {key: element[key] for key in ("type", "id", "tags")}
+    at = {"lat": element["lat"], "lon": element["lon"]}
+    return {**own, **at} if element["type"] == "node" else {**own, "center": at}
 
 
 def _is_within(element: Mapping[str, Any], where: str) -> bool:
@@ -241,8 +257,10 @@ class OsmLab:
 
 
 @contextmanager
-def osm_service(elements: Sequence[Element] | None = None) -> Iterator[OsmLab]:
-    service = OsmService(own_elements() if elements is None else elements)
+def osm_service(
+    elements: Sequence[Element] | None = None, today: date = _TODAY
+) -> Iterator[OsmLab]:
+    service = OsmService(own_elements() if elements is None else elements, today)
     with serve_in_thread(service.app) as running:
         settings = {
             "nominatim_base_url": f"{running.url}/nominatim",
@@ -261,7 +279,7 @@ def osm_settings(lab: OsmLab, **more: Any) -> Settings:
 def main() -> None:
     """Serve until interrupted, and print the variables that lead there."""
     elements = extract_elements() if os.environ.get(EXTRACT) else None
-    with osm_service(elements) as lab:
+    with osm_service(elements, date.today()) as lab:
         for name, value in lab.settings.items():
             print(f"{name.upper()}={value}", flush=True)
         threading.Event().wait()
