@@ -109,12 +109,6 @@ def value_of(formula: str) -> Decimal | None:
     return found.value if found else None
 
 
-def terms_of(formula: str) -> list[Decimal]:
-    """Return the numbers that a sum is made of; days have none."""
-    found = worked(formula)
-    return found.terms if found else []
-
-
 def is_sum(formula: str) -> bool:
     """Return whether anything is worked out."""
     return has_any(_plain(formula), "+-*/") or "days" in formula
