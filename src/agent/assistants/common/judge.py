@@ -24,7 +24,7 @@ from agent.evidence.claims.judging import (
 )
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.statements import Statement
-from agent.evidence.figures import Figure, figures, same
+from agent.evidence.figures import figures
 from agent.evidence.mentions import source_ids
 from agent.evidence.notation import Notation
 from agent.evidence.numbering import source_key
@@ -119,7 +119,7 @@ def _read_with(
     a time that a plan sets; sums of days need one that is named.
     """
     said = [(f, one) for one in shown for f in figures(one.plain) if states(f)]
-    new = [f for f, one in said if not _stands(f, one, evidence)]
+    new = [f for f, one in said if not evidence.stands(f, one.sources)]
     of_passages = (evidence.by_name[name].figures for name in _names(passages))
     named = chain((f for f, _ in said), figures(asked_of(evidence)), *of_passages)
     kinds = {statement.kind for statement in shown}
@@ -130,12 +130,6 @@ def _read_with(
            "open_demand": is_open, "times": any(f.date or f.clock is not None for f in new),
            "sums": bool(new), "days": new and any(f.date and f.date[2] for f in named)}  # fmt: skip
     return {name: "yes" if it else "" for name, it in has.items()}
-
-
-def _stands(figure: Figure, one: Statement, evidence: Evidence) -> bool:
-    # What stands nowhere is known by an index: comparing it with all that is cited takes long.
-    cited = evidence.figures_of(one.sources) if evidence.has(figure) else ()
-    return any(same(figure, other) for other in chain(evidence.told, cited))
 
 
 def evidence_of(

@@ -6,6 +6,7 @@ those before it what their readers saw, the list of places and the sources.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from pydantic import TypeAdapter, ValidationError
@@ -230,7 +231,7 @@ def _nearest(lines: Sequence[str], question: str, share: float) -> str:
         head = at if is_row and head < 0 else head if is_row else -1
         heads.append(head)
     left, indexes = share * sum(map(len, lines)), set[int]()
-    for at, _ in best_first(Bm25(lines).scores(question)):
+    for at in _by_bearing(tuple(lines), question):
         table = range(heads[at], heads[at] + 2) if heads[at] >= 0 else ()
         new = {at, *table}.intersection(range(len(lines))) - indexes
         size = sum(len(lines[n]) for n in new)
@@ -238,6 +239,12 @@ def _nearest(lines: Sequence[str], question: str, share: float) -> str:
             indexes |= new
             left -= size
     return _joined(lines[n] for n in sorted(indexes))
+
+
+@lru_cache(maxsize=256)
+def _by_bearing(lines: tuple[str, ...], question: str) -> Sequence[int]:
+    """Return the places of lines, the nearest to a question first: each prompt of a turn asks."""
+    return [at for at, _ in best_first(Bm25(lines).scores(question))]
 
 
 @dataclass(frozen=True)

@@ -130,9 +130,12 @@ class Evidence:
 
         And those of what the reader said before, or was told.
         """
+        return distinct([*self._asked, *self.figures_of([KNOWN])])
+
+    @lazy_property
+    def _asked(self) -> Sequence[Figure]:
         asked = chain.from_iterable(map(figures, [self.question, *self.demanded, self.today]))
-        clock = [figure for figure in figures(self.now) if figure.clock is not None]
-        return distinct([*asked, *clock, *self.figures_of([KNOWN])])
+        return distinct([*asked, *(f for f in figures(self.now) if f.clock is not None)])
 
     @lazy_property
     def day(self) -> date | None:
@@ -172,6 +175,14 @@ class Evidence:
         """Return whether any passage says a figure, or it is one of the next days."""
         is_near = figure.date and any(same(figure, day) for day in self._next_days)
         return bool(is_near or self._figures.holders(figure))
+
+    def stands(self, figure: Figure, names: Iterable[str]) -> bool:
+        """Return whether a figure is one of those told, or of some sources."""
+        numbers = {self.numbers.get(name) for name in (KNOWN, *names)}
+        holders = (self.passages[place].source for place in self._figures.holders(figure))
+        return any(self.numbers[name] in numbers for name in holders) or any(
+            same(figure, other) for other in self._asked
+        )
 
     @lazy_property
     def _holders(self) -> dict[str, list[int]]:
