@@ -11,7 +11,7 @@ from aiohttp import web
 from agent.core.calls import Calls
 from agent.core.errors import ProviderError, ProviderUnavailable
 from agent.models.client import ModelClient
-from agent.models.errors import PromptTooLong
+from agent.models.errors import Failure, PromptTooLong
 from agent.sample.services.loopback import Service
 from agent.settings import Settings
 from tests.support.scripted import ASK, KEY, meter
@@ -50,6 +50,11 @@ def error(message: str, code: Any = None, kind: str | None = None, **more: Any) 
     return {"error": {"message": message, "code": code, "type": kind, **more}}
 
 
+def based(message: str, code: int) -> dict[str, Any]:
+    """Return a refusal as MiniMax sends it, with success for its status."""
+    return {"choices": None, "base_resp": {"status_code": code, "status_msg": message}}
+
+
 CAUSES: list[tuple[int, Any, str]] = [
     # Content.
     (400, error("Content Exists Risk", "invalid_request_error"), "model_blocked"),
@@ -70,12 +75,19 @@ CAUSES: list[tuple[int, Any, str]] = [
     (403, {"code": 30001, "message": "Sorry, your account balance is insufficient"}, "model_quota"),
     (429, error("check your plan and billing details", "insufficient_quota"), "model_quota"),
     (200, error("Insufficient credits", 402), "model_quota"),
+    (403, error("预扣费额度失败", "insufficient_user_quota", "new_api_error"), "model_quota"),
+    (401, error("该令牌额度已用尽", "", "new_api_error"), "model_quota"),
+    (429, error("has reached the set inference limit", "SetLimitExceeded"), "model_quota"),
+    (429, error("已达到 5 小时的使用上限。", "1308"), "model_quota"),
+    (429, error("Free allocated quota exceeded.", "Throttling"), "model_quota"),
+    (200, based("insufficient balance", 1008), "model_quota"),
     # Keys.
     (400, error("Incorrect API key provided", "invalid_api_key"), "model_key_invalid"),
     (401, error("Authentication Fails (no such user)"), "model_key_invalid"),
     (200, error("No auth credentials found", 401), "model_key_invalid"),
     (200, {"code": "401", "msg": "bad"}, "model_key_invalid"),
     (401, error("无效的令牌"), "model_key_invalid"),
+    (200, based("login fail: carry the API secret key", 1004), "model_key_invalid"),
     # Addresses.
     (404, {"detail": "Not Found"}, "model_address"),
     (404, "404 page not found", "model_address"),
@@ -100,9 +112,31 @@ CAUSES: list[tuple[int, Any, str]] = [
     (400, error("Range of input length should be [1, 30720]", "invalid_parameter_error"),
      "model_context"),
     (400, error("tokens to keep is greater than the context length"), "model_context"),
+    (400, error("You passed 5000 input tokens. The model's context length is only 4096 tokens"),
+     "model_context"),
+    (400, error("The prompt (total length 5000) is too long to fit into the model"),
+     "model_context"),
+    (400, {"object": "error", "code": 400,
+           "message": "The input (5000 tokens) is longer than the model's context length"},
+     "model_context"),
+    (400, error("Input length (5000 tokens) exceeds the maximum allowed length (4090 tokens)."),
+     "model_context"),
+    (500, error("Context size has been exceeded.", 500, "server_error"), "model_context"),
+    (400, {"error": "the model is loaded with context length of only 4096 tokens"},
+     "model_context"),
+    (400, {"error": "Cannot truncate prompt with n_keep (5000) >= n_ctx (4096)"},
+     "model_context"),
+    (422, {"error": "`inputs` must have less than 4095 tokens. Given: 5000"}, "model_context"),
+    (400, {"code": 20015, "message": "length of prompt_tokens (40000) must be less than "
+           "max_seq_len (32768).", "data": None}, "model_context"),
+    (400, error("Input token length too long"), "model_context"),
+    (400, error("the length of messages tokens exceeds the limit: 8192"), "model_context"),
+    (400, {"error": "Input length 5000 exceeds max_input_len 4096"}, "model_context"),
+    (200, based("invalid params, context window exceeds limit", 2013), "model_context"),
     # Other.
     (400, error("odd"), "model_bad_request"),
     (403, error("You have no access to this model"), "model_forbidden"),
+    (404, error("has not activated the model x", "ModelNotOpen"), "model_forbidden"),
     (403, error("Country, region, or territory not supported", "unsupported_country_region"),
      "model_region"),
 ]  # fmt: skip
@@ -183,3 +217,28 @@ async def test_the_whole_address_of_the_call_is_taken_too() -> None:
             await asked(client, streamed=False)
         await client.aclose()
     assert {request.path for request in service.requests} == {"/v1/chat/completions"}
+
+
+SIZES: list[tuple[str, int, int | None]] = [
+    ("maximum context length is 8192 tokens. However, you requested 9000 tokens", 8192, 9000),
+    ("max_tokens is too large: 8000. This model's maximum context length is 8192 tokens and your "
+     "request has 2000 input tokens", 8192, None),
+    ("The input (5000 tokens) is longer than the model's context length (4096 tokens)",
+     4096, 5000),
+    ("Input length (5000 tokens) exceeds the maximum allowed length (4090 tokens).", 4090, 5000),
+    ("`inputs` must have less than 4095 tokens. Given: 5000", 4095, None),
+    ("length of prompt_tokens (40000) must be less than max_seq_len (32768).", 32768, None),
+    ("Cannot truncate prompt with n_keep (5000) >= n_ctx (4096)", 4096, None),
+    ("Input length 5000 exceeds max_input_len 4096", 4096, None),
+    ("the length of messages tokens exceeds the limit: 8192", 8192, None),
+    ("Range of input length should be [1, 30720]", 30720, None),
+    ("`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens", 4096, None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "window", "sent"), SIZES)
+def test_a_refusal_for_length_tells_the_window_and_the_prompt(
+    words: str, window: int, sent: int | None
+) -> None:
+    failure = Failure(400, words)
+    assert (failure.window, failure.sent) == (window, sent)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from aiohttp import web
 from langchain_core.messages import AIMessage, SystemMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel
@@ -13,8 +14,9 @@ from agent.core.errors import ProviderError
 from agent.evidence.grounding import ground
 from agent.models.types import Withdrawal
 from agent.sample.model.request import FunctionCall, GroundedSentence, GroundingPage, ModelReply
+from agent.sample.services.loopback import BODY, Service
 from tests.support.scripted import ASK, Scripted, client_for, maps_geo, meter
-from tests.support.standin import Speed
+from tests.support.standin import Speed, Standin
 from tests.support.standins import GeminiService, OpenAIService, Rules
 
 pytest.importorskip("langchain_openai", reason="the extra openai is not installed")
@@ -243,6 +245,50 @@ async def test_an_id_that_is_missing_or_taken_is_made_up_on_both_sides(id: Any) 
     assert sent == ids == [m["tool_call_id"] for m in wire if m["role"] == "tool"]
 
 
+class Chunks(Standin, Service):
+    """Send these chunks to who asks for a stream, which is all it does."""
+
+    def __init__(self, *chunks: dict[str, Any]) -> None:
+        super().__init__("chunks")
+        self._chunks = chunks
+        self.app.router.add_post("/v1/chat/completions", self._answer)
+
+    async def _answer(self, request: web.Request) -> web.Response:
+        if not request[BODY].get("stream"):
+            return web.json_response({"message": "only supports stream mode"}, status=400)
+        text = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in self._chunks)
+        return web.Response(text=f"{text}data: [DONE]\n\n", content_type="text/event-stream")
+
+
+def called(**function: str) -> dict[str, Any]:
+    """Return a chunk with a piece of the call of a tool."""
+    call = {"index": 0, "id": "call-1", "type": "function", "function": function}
+    return {"id": "1", "choices": [{"index": 0, "delta": {"tool_calls": [call]}}]}
+
+
+async def test_a_name_that_comes_with_every_piece_of_a_call_is_one_name() -> None:
+    begin, end = '{"address', '": "故宫"}'
+    service = Chunks(*(called(name="maps_geo", arguments=piece) for piece in (begin, end)))
+    async with client_for(service) as client:
+        reply = await client.ask(CHAT, ASK, meter=meter(), tools=TOOLS)
+    [call] = reply.message.tool_calls
+    assert (call["name"], call["args"]) == ("maps_geo", ARGS)
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        {"object": "error", "message": "Insufficient balance", "code": 402},
+        {"choices": None, "base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}},
+    ],
+)
+async def test_a_failure_in_place_of_a_chunk_is_named(failure: dict[str, Any]) -> None:
+    async with client_for(Chunks(failure)) as client:
+        with pytest.raises(ProviderError) as caught:
+            await told(client)
+    assert caught.value.code == "model_quota"
+
+
 OBJECT = '{"name": "maps_geo", "arguments": {"address": "故宫"}}'
 
 
@@ -440,6 +486,40 @@ async def test_what_gemini_refuses_is_left_out_too(field: str, words: str) -> No
             assert reply.parsed == Plan(**PLAN)
             await client.ask(GEMINI, ASK, meter=meter(), tools=TOOLS, thinking="low")
     assert sum(is_there(request.body) for request in service.requests) == 1
+
+
+# Tokens.
+
+
+def counted(where: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Return what counts the tokens so far: in every chunk, or in the choice that ends."""
+
+    def shape(body: dict[str, Any]) -> dict[str, Any]:
+        counts = {"prompt_tokens": 1000, "completion_tokens": 7, "total_tokens": 1007}
+        if where == "chunk":
+            return {**body, "usage": counts}
+        body.pop("usage", None)
+        for choice in body["choices"]:
+            if choice.get("finish_reason"):
+                choice["usage"] = counts
+        return body
+
+    return shape
+
+
+@pytest.mark.parametrize("where", ["chunk", "choice"])
+async def test_tokens_that_are_told_again_and_again_are_counted_once(where: str) -> None:
+    rules = Rules(shapes=counted(where), refuses=((whole, 400, "only support stream mode"),))
+    llm, pieces = Scripted(otherwise=ModelReply(text=SAID)), Speed(chunk_tokens=3)
+    service = OpenAIService(llm, rules=rules, speed=lambda turn: pieces)
+    async with client_for(service) as client:
+        for streamed in (True, False):
+            spent = meter()
+            stream = client.stream(CHAT, ASK, meter=spent, fallback=None)
+            said = "".join([text async for text in stream]) if streamed else ""
+            said = said or (await client.ask(CHAT, ASK, meter=spent)).text
+            assert said == SAID
+            assert (spent.usage["input_tokens"], spent.usage["output_tokens"]) == (1000, 7)
 
 
 # Servers of one's own.

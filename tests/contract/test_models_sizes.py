@@ -159,6 +159,28 @@ async def test_a_prompt_that_no_cut_helps_is_refused_by_its_name() -> None:
     assert len(asked(service)) == 1
 
 
+class WholeRequest(OpenAIService):
+    """Count the tokens that the reply may have as part of the request, as vLLM does."""
+
+    def check(self, body: Any) -> None:
+        super().check(body)
+        asked, most = 60, body.get("max_tokens", 0)
+        if asked + most > 2048:
+            passed = f"You passed {asked} input tokens and requested {most} output tokens."
+            raise RefusedRequest(
+                f"{passed} However, the model's context length is only 2048 tokens"
+            )
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_a_reply_too_long_for_the_window_is_asked_for_shorter(streamed: bool) -> None:
+    service = WholeRequest(Scripted())
+    async with client_for(service) as client:
+        for _ in range(2):
+            assert await answer(client, streamed=streamed)
+    assert [body["max_tokens"] for body in asked(service)][1:] == [2048 // 4] * 2
+
+
 class Silent(OpenAIService):
     """Read the end of a prompt only, without a word, as Ollama does."""
 

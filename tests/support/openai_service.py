@@ -138,7 +138,7 @@ class OpenAIReply:
         delta = {k: v for k, v in self._message.items() if k == "tool_calls"}
         yield sse(self._shape(chunk(self.body, delta, self._finish)))
         usage = {"choices": []} | self._usage()
-        yield sse(_envelope(self.body, "chat.completion.chunk") | usage)
+        yield sse(self._shape(_envelope(self.body, "chat.completion.chunk") | usage))
         yield b"data: [DONE]\n\n"
 
     def _usage(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_openai import ChatOpenAI
 
-from agent.models.errors import PROVIDER_OPENAI
+from agent.models.errors import PROVIDER_OPENAI, refuse_error_object
 from agent.models.replies import arguments_of
 from agent.models.validation import TOO_LONG, malformed_reply
 
@@ -73,8 +73,12 @@ class PlainChunks:
 
 
 class _PlainStream:
+    """Say once what services say again and again: the tokens so far, the name of a call."""
+
     def __init__(self, stream: Any) -> None:
         self._stream = stream
+        self._counts: Any = None
+        self._called: dict[Any, tuple[Any, Any]] = {}
 
     async def __aenter__(self) -> Self:
         return self
@@ -83,8 +87,29 @@ class _PlainStream:
         await self._stream.close()
 
     async def __aiter__(self) -> AsyncIterator[dict[str, Any]]:
-        async for chunk in self._stream:
-            yield chunk.model_dump(warnings=False)
+        last: dict[str, Any] = {}
+        async for piece in self._stream:
+            last = piece.model_dump(warnings=False)
+            refuse_error_object(last, PROVIDER_OPENAI)
+            choices = [choice for choice in last.get("choices") or () if choice]
+            counts = [last.pop("usage", None), *(choice.get("usage") for choice in choices)]
+            self._counts = next(filter(None, counts), self._counts)
+            for choice in choices:
+                self._name_once(choice.get("delta"))
+            yield last
+        if self._counts:
+            yield {**last, "choices": [], "usage": self._counts}
+
+    def _name_once(self, delta: Any) -> None:
+        calls = delta.get("tool_calls") if isinstance(delta, Mapping) else None
+        for call in calls if isinstance(calls, list) else ():
+            function = call.get("function") if isinstance(call, Mapping) else None
+            if not isinstance(function, dict) or not function.get("name"):
+                continue
+            named = (call.get("id"), function["name"])
+            if self._called.get(call.get("index")) == named:
+                function["name"] = None
+            self._called[call.get("index")] = named
 
 
 def _as_dict(response: Any) -> Any:

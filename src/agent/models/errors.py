@@ -55,8 +55,9 @@ _STATUS: Mapping[int, str] = {
 }
 _PASSING = (408, 409, 425, 499)
 _WINDOW = re.compile(
-    r"(?:context (?:length|size|window)|model length|max_model_len|tokens allowed|input length"
-    r"|max_new_tokens)[^0-9]{0,40}(?:1, ?)?([0-9]{3,8})"
+    r"(?:context (?:length|size|window)|(?:model|allowed) length|max_model_len|max_input_len"
+    r"|max_seq_len|n_ctx|tokens allowed|range of input length|max_new_tokens|have less than"
+    r"|exceeds the limit)[^0-9]{0,40}(?:1, ?)?([0-9]{3,8})"
     r"|([0-9]{3,8}) maximum"
 )
 _SENT = re.compile(r"([0-9]{3,8})\)? (?:input )?tokens")
@@ -132,6 +133,9 @@ def is_page(text: str) -> bool:
     return text.lstrip("\ufeff \t\r\n")[:1] == "<"
 
 
+_MESSAGES = ("message", "msg", "detail", "status_msg")
+
+
 def failure_of(
     body: Any, status: int | None = None, headers: Mapping[str, str] | None = None
 ) -> Failure | None:
@@ -150,7 +154,7 @@ def failure_of(
     return Failure(
         # An error object inside a stream has no status; it is the service's own failure.
         status=status if status and status >= 300 else within or 500,
-        message=str(inner.get("message") or inner.get("msg") or inner.get("detail") or ""),
+        message=next((str(inner[name]) for name in _MESSAGES if inner.get(name)), ""),
         words=" ".join(str(w) for w in (*words, *(d.get("reason") for d in details)) if w).lower(),
         details=details,
         headers=headers or {},
@@ -163,7 +167,13 @@ def error_in(body: Any) -> Failure | None:
     if not isinstance(body, Mapping) or body.get("choices") or body.get("candidates"):
         return None
     is_error = any(body.get(name) for name in ("error", "detail", "message", "msg"))
-    return failure_of(body) if is_error else None
+    return failure_of(body) if is_error or _base(body) else None
+
+
+def _base(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return how a reply of MiniMax failed: it tells of each in a field of its own."""
+    base = body.get("base_resp")
+    return base if isinstance(base, Mapping) and base.get("status_code") else None
 
 
 def _inner(body: Any) -> Mapping[str, Any]:
@@ -173,7 +183,7 @@ def _inner(body: Any) -> Mapping[str, Any]:
         return {"message": body}
     if not isinstance(body, Mapping):
         return {}
-    inner = body.get("error") or body
+    inner = body.get("error") or _base(body) or body
     return inner if isinstance(inner, Mapping) else {**body, "message": str(inner)}
 
 
@@ -276,7 +286,8 @@ async def refuse_false_success(response: httpx.Response) -> None:
     body = await response.aread()
     if is_page(head := body[:64].decode("utf-8", "replace")):
         raise _refusal(Failure(response.status_code, head), PROVIDER_OPENAI, "")
-    if b'"error"' not in body and (b'"choices"' in body or b'"data"' in body):
+    may_fail = any(name in body for name in (b'"error"', b'"base_resp"'))
+    if not may_fail and (b'"choices"' in body or b'"data"' in body):
         return
     with contextlib.suppress(ValueError):
         refuse_error_object(parse_json(body), PROVIDER_OPENAI)

@@ -9,7 +9,7 @@ from typing import TypeVar
 from langchain_core.messages import BaseMessage, SystemMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from agent.core.strings import cut_middle, cut_to_shares, estimated_tokens
+from agent.core.strings import cut_middle, cut_to_shares, estimated_tokens, has_any
 from agent.models.catalogue import ModelName
 from agent.models.errors import PromptTooLong
 from agent.models.types import ModelRequest, Response, Vendor
@@ -27,6 +27,8 @@ _LEAST_TOKENS = 100
 _READ_SHARE = 0.6
 _LEAST_READ = 1000
 """Tokens; no server of today cuts a prompt to fewer."""
+_COUNT_REPLY = ("max_tokens", "max_new_tokens", "output tokens", "completion")
+"""Words of servers that count the tokens which the reply may have as part of the request."""
 _UNKNOWN_SHARE = 0.5
 """Of a prompt that was too long for a window that nobody tells."""
 
@@ -113,8 +115,7 @@ class Windows:
         tokens = size or int(estimate * rate * _UNKNOWN_SHARE)
         self._known[name] = ModelWindow(tokens, rate)
         log.warning("%s: its window is %d tokens; the prompt is cut to it", name.id, tokens)
-        # vLLM counts the tokens that the reply may have as part of the request.
-        only_reply = before is None and "_tokens" in error.message
+        only_reply = before is None and has_any(error.message, _COUNT_REPLY)
         return only_reply or self.fit_window(name, request).messages != request.messages
 
 
