@@ -179,6 +179,12 @@ def test_a_short_page_has_the_rows_of_its_tables_on_lines() -> None:
     assert "盘点人：许。" in found.text
 
 
+def test_the_first_row_of_a_short_page_s_table_is_its_head_without_being_marked_as_one() -> None:
+    rows = "<tr><td>规格</td><td>价格</td></tr><tr><td>1核2GB</td><td>270元</td></tr>"
+    found = html_text(f"<html><body><h1>高可用版</h1><table>{rows}</table></body></html>")
+    assert "| 规格 | 价格 |\n| --- | --- |\n| 1核2GB | 270元 |" in found.text
+
+
 WHOLE = """<html><head><title>Site test</title><style>p {}</style></head><body>lead
 <nav>Home</nav><h1>Site test, <b>6</b> November</h1><p>Full flow.<br>40 L/s</p>tail
 <table><tr><th>Pump<th>Hours|day<tr><td><p>1</p><p>main</p><td>11<tr><td>2<td></table>after

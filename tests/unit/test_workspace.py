@@ -143,3 +143,64 @@ def test_of_what_is_shown_that_comes_first_which_is_nearest_to_what_found_its_pa
     [texts] = shown_nearest_first([item], shown, ["主库只读", "etcd nodes"]).values()
     assert facts[0] in texts[0]
     assert {*texts} <= {passage.text for passage in shown}
+
+
+_MACHINES = [f"| db.x{n}.large | {n} | {4 * n} GiB | {31 * n} |" for n in range(2, 60, 4)]
+_BILLED = "A vCPU is billed by the hour, and each vCPU has a quota of vCPU hours in a zone."
+
+
+def _shown(items: list[Item], asked: str, tokens: int = 600) -> str:
+    return "\n".join(passage.text for passage in nearest_pages(items, asked, tokens))
+
+
+def test_of_a_figure_that_many_pages_have_the_row_is_shown_that_says_it_of_what_is_asked() -> None:
+    columns = ["| Class | vCPU | Memory | Monthly |", "|---|---|---|---|"]
+    tables = page("w1-1", *[_FILLER] * 8, "\n".join([*columns, *_MACHINES]), *[_FILLER] * 8)
+    told = [_BILLED, _BILLED, f"{_BILLED} In 38 zones there are two."]
+    others = [page(f"w1-{k}", *told * 12) for k in range(2, 8)]
+    assert "| db.x38.large | 38 | 152 GiB |" in _shown([tables, *others], "38 vCPU")
+
+
+@pytest.mark.parametrize("asked", ["-35 %", "−35 %", "latency -35%"])
+def test_a_share_with_a_sign_is_found_however_its_minus_is_written(asked: str) -> None:
+    """Words know no sign: 35 requests are as near."""
+    runs = [f"Run {n}: latency of 35 % of the requests rose, 35 hosts." for n in range(200)]
+    told = "With the new build the median went to −35 % of where it was."
+    assert told in _shown([page("w1-1", *runs[:100], told, *runs[100:])], asked)
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("30,000 元 高可用版", "高可用版的年费是 3 万元。"),
+        ("450 million users", "There are 0.45 billion users."),
+        ("90 % der Nutzer", "用户中有九成续费。"),
+    ],
+)
+def test_a_figure_is_found_in_another_form(asked: str, told: str) -> None:
+    others = [
+        "高可用版按年付费，用户可以随时升级。" * 4,
+        "Users of the service pay yearly." * 4,
+    ] * 20
+    assert told in _shown([page("w1-1", *others, told, *others)], asked)
+
+
+def test_a_row_is_shown_with_what_its_table_stands_under() -> None:
+    def table(edition: str, base: int) -> str:
+        prices = [f"| {n} 核 {2 * n} GB | {base * n} 元 |" for n in range(1, 40)]
+        return "\n".join(
+            [f"## {edition}", "", "按月付费", "", "| 规格 | 价格 |", "|---|---|", *prices]
+        )
+
+    item = page("w1-1", table("基础版", 90), table("高可用版", 270))
+    row = next(
+        each.text for each in nearest_pages([item], "4320 元", 200) if "4320 元" in each.text
+    )
+    assert row.startswith("## 高可用版 按月付费 | 规格 | 价格 |")
+
+
+def test_short_pages_leave_half_of_the_room_to_passages_that_are_nearer() -> None:
+    short = [page(f"s{n}", f"The vCPU quota. {_FILLER}", *[_FILLER] * 3) for n in range(4)]
+    row = f"Of each vCPU class the price is told. {_FILLER}"
+    shown = nearest_pages([*short, long_page("w", row)], "vCPU quota", 1000)
+    assert any(row in passage.text for passage in shown)

@@ -10,6 +10,8 @@ from agent.evidence.language import sentence_spans, without_marks
 _LONG, _WEIGHT, _LIGHT = 300, 300, 100
 """Characters of a piece; what a Han character weighs against a letter; letters of a passage, at
 most and, where more follows, at least."""
+_CAPTION = 80
+"""Letters of a line above a table, at most, that is read with each of its rows."""
 MOST_READ = 400_000
 """Characters of one source."""
 
@@ -17,20 +19,28 @@ MOST_READ = 400_000
 def with_heads(text: str) -> Iterator[tuple[str, str]]:
     """Yield the lines of a text, a long one in runs of sentences, and the head of each row.
 
-    A head is no line of its own where rows follow, each of which has it.
+    A head is no line of its own where rows follow, each of which has it. It begins with the title
+    that its table stands under and the line above the table, where these are short: a price says
+    there of which edition it is.
     """
-    head, lines = "", [line for line in text.split("\n") if line]
+    title, above, head = "", "", ""
+    lines = [line for line in text.split("\n") if line.strip()]
     for line, following, row in zip(lines, [*lines, ""][1:], [*lines, "", ""][2:], strict=False):
         if not _is_row(line):
-            head = ""
+            head, above = "", _caption(line)
+            title, above = (above, "") if line.startswith("#") else (title, above)
         elif is_table_rule(line):
             continue
         elif is_table_rule(following):
-            head = line.strip()
-            if _is_row(row):
+            head = "\n".join(filter(None, [title, above, line.strip()])) if _is_row(row) else ""
+            if head:
                 continue
         for piece in _pieces(line):
-            yield piece, head if piece != head else ""
+            yield piece, head
+
+
+def _caption(line: str) -> str:
+    return line.strip() if latin_length(line) <= _CAPTION else ""
 
 
 def _pieces(line: str) -> Iterator[str]:
@@ -84,7 +94,8 @@ def packed(texts: Iterable[str]) -> Iterator[str]:
                 yield "\n".join(pending)
                 pending, weight = [], 0
             if its_head and (not pending or its_head != head):
-                pending, weight = [*pending, its_head], weight + len(its_head)
+                unsaid = [line for line in its_head.split("\n") if line not in pending]
+                pending, weight = [*pending, *unsaid], weight + sum(map(len, unsaid))
             pending.append(piece)
             weight, head = weight + size, its_head
         if pending:

@@ -11,7 +11,7 @@ A query's rarer terms find the chunks; which of them is best, its frequent terms
 import math
 import zlib
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -97,12 +97,16 @@ class Bm25:
             for term, count in counts.items():
                 self._postings.setdefault(term, []).append((at, count))
 
-    def scores(self, query: str) -> list[float]:
-        """Return each text's bearing on the query, 0 to 1."""
+    def scores(self, query: str, more: Iterable[tuple[float, Sequence[int]]] = ()) -> list[float]:
+        """Return each text's bearing on the query, 0 to 1.
+
+        `more` are what it asks for beside its terms: how rare each is, and which texts have it.
+        """
         totals, possible = [0.0] * len(self._texts), 0.0
-        for term in query_terms(query):
-            occurrences = self._occurrences(term)
-            weight = self._weight(term, len(occurrences))
+        found = [(term, self._occurrences(term)) for term in query_terms(query)]
+        weighed = [(self._weight(term, len(places)), places) for term, places in found]
+        weighed += [(weight, [(at, 1) for at in places]) for weight, places in more]
+        for weight, occurrences in weighed:
             possible += weight
             for at, count in occurrences:
                 totals[at] += weight * count / (count + self._damping[at])
@@ -117,9 +121,14 @@ class Bm25:
         return self._postings.get(term, ())
 
     def _weight(self, term: str, having: int) -> float:
-        weight = math.log(1 + (len(self._texts) - having + 0.5) / (having + 0.5))
+        weight = rarity(having, len(self._texts))
         straddles = not having and len(term) == 2 and not term.isascii()
         return weight * _UNSEEN_PAIR if straddles else weight
+
+
+def rarity(having: int, total: int) -> float:
+    """Return what a term weighs that so many of all texts have."""
+    return math.log(1 + (total - having + 0.5) / (having + 0.5))
 
 
 def best_first(scores: Sequence[float]) -> list[tuple[int, float]]:

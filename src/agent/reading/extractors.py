@@ -226,12 +226,17 @@ def _main_text(tree: Any) -> str:
 
 
 def _with_rows(tree: Any) -> bool:
-    """Make each row of a table a line of Markdown; return whether there was one."""
-    rows = tree.xpath("//tr[count(td|th) > 1][not(.//table)]")
+    """Make each row of a table a line of Markdown; return whether there was one.
+
+    The first of a table is its head, however its cells are marked.
+    """
+    rows, begun = tree.xpath("//tr[count(td|th) > 1][not(.//table)]"), set[Any]()
     for row in rows:
         cells = [" ".join(cell.text_content().split()) for cell in row.xpath("td|th")]
         line = f"| {' | '.join(cells)} |"
-        is_head = row.xpath("th") and not row.xpath("td")
+        table = next(row.iterancestors("table"), None)
+        is_head = table not in begun or (row.xpath("th") and not row.xpath("td"))
+        begun.add(table)
         lines = [line, "|" + " --- |" * len(cells)] if is_head else [line]
         tail = row.tail
         row.clear()

@@ -6,17 +6,20 @@ one, in another topic and in the turns that follow. Prompts are filled from it b
 
 import json
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import zip_longest
 from urllib.parse import urlsplit
 
 from agent.core.processor import compute, lazy_property
 from agent.evidence.claims.passages import Passage
+from agent.evidence.figure_index import FigureIndex
+from agent.evidence.figures import Figure, distinct, figures, same
 from agent.evidence.markdown import canonical
 from agent.evidence.pieces import packed
+from agent.evidence.stated import states
 from agent.evidence.types import Place, Source, SourceKind
-from agent.knowledge.ranking import Bm25, best_first
+from agent.knowledge.ranking import Bm25, best_first, rarity
 from agent.knowledge.terms import terms
 from agent.runs.workspace_store import KeptRow, Room, Thing, WorkspaceStore
 from agent.search.hits import Hit, only_known
@@ -28,8 +31,13 @@ _LETTERS: dict[SourceKind, str] = {
 LONGEST_TEXT, LONGEST_TITLE = 200_000, 300
 """Characters kept of one thing."""
 _BRIEF = 700
-_BEST, _SHORT = 3, 600
-"""How many of the nearest passages bring their whole page, which has so many tokens at most."""
+_BEST = 3
+"""How many of the nearest passages bring their whole page, where half the room holds these."""
+_FIGURES_READ, _MOST_FIGURES = 400, 20
+"""How many of the passages that are nearest by their words are read for the figures of queries:
+to read takes many times what counting words does. And figures of one query."""
+_WORD = 24
+"""Characters behind a number that are looked at for what it counts."""
 _READ_AGAIN = 64_000_000
 """Bytes of things that this process keeps at hand."""
 
@@ -89,17 +97,59 @@ class Item:
 def passages_by_queries(items: Sequence[Item], queries: Iterable[str]) -> list[Passage]:
     """Return the passages that bear on any of the queries, the best of each query first.
 
-    Then the second best of each, and so on. Where none shares a word with a query, all of them.
+    Then the second best of each, and so on. Where none shares a word or a figure with a query, all
+    of them.
     """
     every = [passage for item in items for passage in item.passages]
-    counted = [counts for item in items for counts in item.counted]
+    return _nearest(every, [counts for item in items for counts in item.counted], queries)
+
+
+def _nearest(
+    every: Sequence[Passage], counted: Sequence[Counter[str]], queries: Iterable[str]
+) -> list[Passage]:
     index = Bm25([passage.text for passage in every], counted)
-    rankings = [
-        [place for place, score in best_first(index.scores(query)) if score]
-        for query in dict.fromkeys(queries)
-    ]
+    asked = {query: [*filter(states, distinct(figures(query)))] for query in queries}
+    most = _FIGURES_READ // max(1, sum(map(bool, asked.values())))
+    rankings = list[list[int]]()
+    for query, told in asked.items():
+        ranked = best_first(index.scores(query))
+        if told:
+            near = {place: every[place] for place, _ in ranked[:most]}
+            ranked = best_first(index.scores(query, _figures_within(near, query, told)))
+        rankings.append([place for place, score in ranked if score])
     order = [place for places in zip_longest(*rankings) for place in places if place is not None]
-    return [every[place] for place in dict.fromkeys(order)] or every
+    return [every[place] for place in dict.fromkeys(order)] or [*every]
+
+
+def _figures_within(
+    near: Mapping[int, Passage], query: str, told: Sequence[Figure]
+) -> Iterator[tuple[float, list[int]]]:
+    """Yield how rare each figure of a query is among passages near to it, and who has it.
+
+    And so what a number counts there: 38 vCPU are no 38 zones where a vCPU has its quota.
+    """
+    places, index = [*near], FigureIndex(passage.figures for passage in near.values())
+    for figure in told[:_MOST_FIGURES]:
+        holders = [places[at] for at in index.holders(figure)]
+        yield rarity(len(holders), len(near)), holders
+        if not figure.kind and (counted := _word_behind(figure, query)):
+            of_it = [at for at in holders if _counts(figure, counted, near[at].text)]
+            yield rarity(len(of_it), len(near)), of_it
+
+
+def _word_behind(figure: Figure, text: str) -> str:
+    return next(iter(terms(text[figure.end : figure.end + _WORD])), "")
+
+
+def _counts(figure: Figure, counted: str, text: str) -> bool:
+    """Return whether a figure has a word behind it, or in the head of the table it is a cell of."""
+    held = [one for one in figures(text) if same(figure, one)]
+    beside = (
+        (text[max(0, one.start - 2) : one.start], text[one.end : one.end + 2]) for one in held
+    )
+    is_cell = any("|" in before and "|" in behind for before, behind in beside)
+    is_of_head = is_cell and counted in terms(text)
+    return is_of_head or any(_word_behind(one, text) == counted for one in held)
 
 
 def choose(items: Sequence[Item], queries: Iterable[str], tokens: int) -> list[Passage]:
@@ -126,10 +176,11 @@ def nearest_pages(items: Sequence[Item], asked: str, tokens: int) -> list[Passag
     The line that answers it may share fewer words with it than those around it.
     """
     by_id, whole = {item.id: item for item in items}, dict[str, Item]()
+    room = tokens // 2
     for name in dict.fromkeys(p.source for p in passages_by_queries(items, [asked])[:_BEST]):
         size = sum(passage.tokens for passage in by_id[name].passages)
-        if size <= min(tokens, _SHORT):
-            tokens -= size
+        if size <= room:
+            tokens, room = tokens - size, room - size
             whole[name] = by_id[name]
     rest = choose([item for item in items if item.id not in whole], [asked], tokens)
     return [passage for item in whole.values() for passage in item.passages] + rest
@@ -143,9 +194,13 @@ def shown_nearest_first(
     They are in the page's language where who reads of it in another one shares no word with it.
     """
     names = {passage.name for passage in shown}
-    nearest = {item.id: passages_by_queries([item], [item.query, *queries]) for item in items}
-    return {name: [each.text for each in passages if each.name in names]
-            for name, passages in nearest.items()}  # fmt: skip
+    told = dict[str, list[str]]()
+    for item in items:
+        own = [it for it in zip(item.passages, item.counted, strict=True) if it[0].name in names]
+        passages, counted = [passage for passage, _ in own], [counts for _, counts in own]
+        nearest = _nearest(passages, counted, [item.query, *queries])
+        told[item.id] = [passage.text for passage in nearest]
+    return told
 
 
 def _filling(
