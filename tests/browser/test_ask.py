@@ -119,6 +119,20 @@ def test_a_card_says_no_sentence_again_that_its_own_quote_has(visit: Visits) -> 
     assert told == ["It is open daily. Entry is free.", "It was built in 1420."]
 
 
+_LINES = """async () => {
+  const main = document.querySelector('script[type="module"][src*="/js/main"]').src;
+  const { quotesFor } = await import(new URL("./answer/citation.js", main));
+  const block = document.createElement("p");
+  block.innerHTML = "Gas costs 12 €. <a class=cite>1b</a>";
+  const quotes = ["a. gas for two: 2 * 6 = 12 €", "b. all: 12 * 3 = 36 €"];
+  return quotesFor(block.querySelector("a"), { quotes }, []);
+}"""
+
+
+def test_a_card_shows_the_line_first_that_its_citation_names(visit: Visits) -> None:
+    assert visit().tab().evaluate(_LINES)[0] == "b. all: 12 * 3 = 36 €"
+
+
 def test_the_citation_of_a_place_shows_it_on_the_map(page: Page) -> None:
     cited = part(page, "answer").locator("a.cite", has_text=re.compile("^4$")).first
     cited.click()

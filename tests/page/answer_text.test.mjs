@@ -12,7 +12,7 @@ const { answerHtml, lastBlock } = await import(`${JS}/answer/render_markdown.js`
 const { giveQuotes, nearestFirst, quotesOfStatements } = await import(`${JS}/answer/citation.js`);
 const { countsOf, unjudgedOf } = await import(`${JS}/answer/checks.js`);
 const { figuresIn, finder } = await import(`${JS}/answer/figures.js`);
-const { byDocument } = await import(`${JS}/answer/sources.js`);
+const { byDocument, numbered } = await import(`${JS}/answer/sources.js`);
 
 const SOURCES = [{ number: 1, title: "One" }, { number: 2, title: "Two" }];
 const WHOLE = [
@@ -111,6 +111,15 @@ describe("a growing text", () => {
   }
 });
 
+describe("a source", () => {
+  it("that is a calculation has the lines that the text uses in place of all that was printed", () => {
+    const sums = ["a. gas: 2 * 3 = 6 €", "b. heat: 4 * 3 = 12 €"];
+    const [[, calculation], [, page]] = numbered([{ sums, quotes: ["6\n7\n12"] }, { quotes: ["said"] }]);
+    assert.deepEqual(calculation.quotes, sums);
+    assert.deepEqual(page.quotes, ["said"]);
+  });
+});
+
 describe("the HTML", () => {
   it("has citations of known sources marked by number, other numbered links plain", () => {
     const html = answerHtml("x[1](https://a.example/) y[9](https://b.example/)", { sources: SOURCES });
@@ -123,6 +132,13 @@ describe("the HTML", () => {
     assert.equal(html.match(/data-source-number="1" class="cite">1</g)?.length, 1);
     assert.match(html, /<code>a\[1\]<\/code>/);
     assert.match(html, /\[9\]/);
+  });
+
+  it("has a citation of a calculation's line under its source's number", () => {
+    const html = answerHtml("It costs 12 €.[1c][1aa] [1st] [3c]", { sources: SOURCES });
+    assert.match(html, /data-source-number="1" class="cite">1c</);
+    assert.match(html, /data-source-number="1" class="cite">1aa</);
+    assert.match(html, / \[1st\] \[3c\]/);
   });
 
   it("has every numbered link look like a citation while the sources are not known", () => {

@@ -1,5 +1,7 @@
 """Which sums of a run's programs stand below a report, and how they are written."""
 
+from decimal import Decimal
+
 from agent.assistants.deep_research.calculated import UsedSums
 from agent.evidence.claims.statements import statements
 from agent.evidence.notation import LINKED
@@ -195,3 +197,35 @@ def test_one_line_that_is_too_long_for_a_title_is_told_with_what_it_assumes() ->
         " (730 assumed)"
     ]
     assert told("It comes to $24.[1]", "12 * 2 = 24 USD (12 assumed)") == []
+
+
+def test_lines_stand_in_the_order_in_which_the_text_uses_them() -> None:
+    lines = "gas: 20000 x 0.0987 = $1,974", "power: 5000 x 0.37 = $1,850", "heat: 5 x 246 = $1,230"
+    body = "A pump needs $1,230.[1] Power costs $1,850, gas $1,974.[1] Heat again: $1,230.[1]"
+    assert [line.partition(":")[0] for line in told(body, *lines)] == ["heat", "gas", "power"]
+
+
+def test_what_a_sum_rests_on_moves_with_it() -> None:
+    lines = (
+        "gas: 20000 x 0.0987 = $1,974", "one night: 120 + 25.50 = $145.50",
+        "ten nights: 10 x 145.50 = $1,455",
+    )  # fmt: skip
+    body = "Ten nights cost $1,455.[1] Gas costs $1,974.[1]"
+    labels = [line.partition(":")[0] for line in told(body, *lines)]
+    assert labels == ["one night", "ten nights", "gas"]
+
+
+def test_two_lines_of_one_sum_are_told_where_the_text_uses_both() -> None:
+    lines = "lunch: 2 x 20 = 40 EUR", "dinner: 2 x 20 = 40 EUR", "in all: 40 + 40 = 80 EUR"
+    assert len(told("Lunch costs €40.[1] Dinner costs €40.[1]", *lines[:2])) == 2
+    assert len(told("Both meals cost €80.[1]", *lines)) == 3
+    assert len(told("A meal costs €40.[1]", *lines[:2])) == 1
+
+
+def test_what_a_cited_source_explains_needs_no_line_of_a_program() -> None:
+    lines = "year: 417 * 3 = 1251 元", "two years: 1251 * 2 = 2502 元"
+    body = "两年 2,502 元。[1]"
+    sums = UsedSums(
+        body, statements(body, LINKED), {"c0-0": "[1]"}, explained={Decimal(1251)}
+    )  # fmt: skip
+    assert sums.lines([program(*lines)])["c0-0"] == ["two years: 1,251 * 2 = 2,502 元"]

@@ -155,7 +155,16 @@ def test_of_a_calculation_the_sums_that_the_text_uses_are_printed() -> None:
             ]
         )
     )
-    assert "“两次：417 * 3 = 1251 元”" in page
+    assert '<p class="quote" id="source-1a">两次：417 * 3 = 1251 元</p>' in page
+
+
+def test_a_citation_leads_to_its_line_of_a_calculation() -> None:
+    sums = ["a. 一次：417 元", "b. 两次：417 * 3 = 1251 元"]
+    calculation = {**source(1, "", "两次"), "kind": "document", "sums": sums}
+    page = html_page(answer(answer="两次一共 1251 元。[1b] 又说。[1]", sources=[calculation]))
+    assert '<a href="#source-1b" class="cite" title="两次">1b</a>' in page
+    assert '<a href="#source-1" class="cite" title="两次">1</a>' in page
+    assert 'id="source-1b">b. 两次' in page
 
 
 def test_the_answer_stands_once_and_its_sources_once() -> None:

@@ -245,7 +245,9 @@ def test_a_source_of_endless_words_takes_a_few_lines_and_its_link_leads_there() 
 
 def test_below_a_calculation_among_the_sources_stand_its_sums() -> None:
     calculation = {**source(1, "", "两次"), "kind": "document", "sums": ["两次：417 * 3 = 1251 元"]}
-    assert "两次：417 * 3 = 1251 元" in text_of(read(sources=[calculation], places=[]))
+    told = text_of(read(answer="两次一共 1251 元。[1a]", sources=[calculation], places=[]))
+    assert "[1a]" in told
+    assert "两次：417 * 3 = 1251 元" in told
 
 
 def test_korean_is_printed_in_its_own_font() -> None:

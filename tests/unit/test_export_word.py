@@ -66,6 +66,13 @@ def test_below_a_calculation_among_the_sources_stand_its_sums() -> None:
     assert any("两次" in text and text.endswith("\n两次：417 * 3 = 1251 元") for text in shown)
 
 
+def test_a_citation_of_a_line_leads_to_its_calculation() -> None:
+    calculation = {**source(1, "", "两次"), "kind": "document", "sums": ["两次：417 * 3 = 1251 元"]}
+    told = body(answer="两次一共 1251 元。[1a]", sources=[calculation])
+    link = told.partition('w:anchor="source-1"')[2].partition("</w:hyperlink>")[0]
+    assert "[1a]" in link
+
+
 def test_a_report_has_its_headings_lists_tables_and_its_sources_once() -> None:
     document = written(answer=REPORT, sources=[source(), source(2, "https://example.com/b")])
     shown = [(each.style.name, each.text) for each in document.paragraphs if each.text]

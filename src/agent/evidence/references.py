@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
+from string import ascii_lowercase
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -491,7 +492,28 @@ def _reference(source: Source, position: int, language: Language, *, alone: bool
     return "\n".join([line, *sums])
 
 
-CITATION = re.compile(r"\[(\d{1,4})\](?:\(([^()\s]{1,2000})\))?")
+def lettered(lines: Sequence[str]) -> list[str]:
+    """Return the lines of a calculation each behind the letter by which a text cites it."""
+    return [f"{line_letter(at)}. {one}" for at, one in enumerate(lines)]
+
+
+def line_letter(at: int) -> str:
+    """Return by which letter a text cites a line of a calculation: a … z, aa …."""
+    before, last = divmod(at, len(ascii_lowercase))
+    return (line_letter(before - 1) if before else "") + ascii_lowercase[last]
+
+
+CITATION = re.compile(r"\[(\d{1,4})(?:[a-c]?[a-z])?\](?:\(([^()\s]{1,2000})\))?")
+"""A source's number, perhaps with the letter of a calculation's line, and its address.
+
+Of two letters few, so that "[1st]" and "[5th]" cite nothing.
+"""
+
+
+def source_number(place: str) -> str:
+    """Return the number in what a citation shows, without a line's letter; empty if it is none."""
+    cited = CITATION.fullmatch(f"[{place}]")
+    return cited[1] if cited else ""
 
 
 def renumbered(text: str, used: Sequence[Source]) -> tuple[str, list[Source]]:

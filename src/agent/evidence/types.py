@@ -53,7 +53,10 @@ class Source(TypedDict):
     unresolved: NotRequired[bool]
     """Its URL is a redirect link whose target is not known."""
     sums: NotRequired[list[str]]
-    """Of a calculation the lines that the text uses, with their figures as it writes them."""
+    """Of a calculation the lines that the text uses, with their figures as it writes them.
+
+    Each is behind its letter, in the order of the text, which cites it by that: `[1c]`.
+    """
     assumed: NotRequired[list[str]]
     """Of a calculation the lines that rest on numbers from nowhere, as its quote has them."""
 

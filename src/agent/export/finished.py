@@ -170,7 +170,7 @@ def checked_sentences(answer: FinishedAnswer) -> list[CheckedSentence]:
 PRINTED_QUOTES = 2
 """Of a source; an old message keeps as many, so that its files stay what they were."""
 _CORRECTED = ("repaired", "contradicted", "revised")
-_LINK = re.compile(r"\s?\[\d{1,4}\](?:\([^()\s]{1,2000}\))?")
+_LINK = re.compile(rf"\s?{CITATION.pattern}")
 
 
 P = TypeVar("P", bound=Mapping[str, Any])

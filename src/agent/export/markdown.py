@@ -14,7 +14,7 @@ from agent.core.processor import breathe
 from agent.core.strings import has_any
 from agent.evidence.markdown import link_url, open_url, without_urls
 from agent.evidence.records import dialled
-from agent.evidence.references import CITATION, references, strip_references
+from agent.evidence.references import CITATION, references, source_number, strip_references
 from agent.evidence.types import Place
 from agent.export.finished import (
     CheckedSentence,
@@ -263,20 +263,19 @@ def _with_bare_numbers(children: Sequence[Token], titles: Mapping[str, str]) -> 
         if token.type != "text" or depth:
             linked.append(token)
             continue
-        # Of each two parts the second is a number, and of three the third its address.
-        words, *others = CITATION.split(token.content)
-        linked.append(Token("text", "", 0, content=words))
-        for number, url, following in zip(*[iter(others)] * 3, strict=True):
-            if url or number not in titles:
-                words = f"[{number}]" + (f"({url})" if url else "")
-                linked.append(Token("text", "", 0, content=words))
-            else:
-                linked += [
-                    Token("link_open", "a", 1, attrs={"href": f"#source-{number}"}),
-                    Token("text", "", 0, content=number),
-                    Token("link_close", "a", -1),
-                ]
-            linked.append(Token("text", "", 0, content=following))
+        begin = 0
+        for cited in CITATION.finditer(token.content):
+            if cited[2] or cited[1] not in titles:
+                continue
+            place = cited[0].strip("[]")
+            linked += [
+                Token("text", "", 0, content=token.content[begin : cited.start()]),
+                Token("link_open", "a", 1, attrs={"href": f"#source-{place}"}),
+                Token("text", "", 0, content=place),
+                Token("link_close", "a", -1),
+            ]
+            begin = cited.end()
+        linked.append(Token("text", "", 0, content=token.content[begin:]))
     return linked
 
 
@@ -286,7 +285,8 @@ def _mark_links(children: Sequence[Token], titles: Mapping[str, str]) -> None:
             continue
         following = children[index + 1]
         cited = following.content if following.type == "text" else ""
-        if cited.isdigit():
+        place, cited = cited, source_number(cited)
+        if cited:
             token.attrSet("class", "cite")
             if title := titles.get(cited):
                 token.attrSet("title", title)
@@ -294,7 +294,7 @@ def _mark_links(children: Sequence[Token], titles: Mapping[str, str]) -> None:
             token.attrSet("rel", LINK_REL)
             token.attrSet("target", "_blank")
         elif cited in titles:
-            token.attrSet("href", f"#source-{cited}")
+            token.attrSet("href", f"#source-{place}")
         else:
             end = next(other for other in children[index:] if other.type == "link_close")
             token.tag = end.tag = "span"

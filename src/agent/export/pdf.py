@@ -29,7 +29,7 @@ from agent.core.processor import breathe
 from agent.core.strings import one_line
 from agent.evidence.markdown import open_url
 from agent.evidence.outing.text import day_title, outing_section
-from agent.evidence.references import site_of
+from agent.evidence.references import line_letter, site_of
 from agent.evidence.types import Source
 from agent.export.finished import (
     FinishedAnswer,
@@ -258,8 +258,9 @@ class _Page:
                 address = say("export.unresolved", self._language)
             address = text_markup(address, self._language)
             markup += f'{behind}<font size="{_SMALL - 1}" color="{_GREY}">{address}</font>'
-        for line in source.get("sums", ()):
-            markup += f"<br/>{text_markup(one_line(line), self._language)}"
+        for at, line in enumerate(source.get("sums", ())):
+            place = f'<a name="{source_anchor(f"{number}{line_letter(at)}")}"/>'
+            markup += f"<br/>{place}{text_markup(one_line(line), self._language)}"
         return self._paragraph(markup, size=_SMALL + 0.5, level=1, bullet=f"{number}.")
 
     def _blocks(self, nodes: Sequence[SyntaxTreeNode], level: int) -> list[Any]:

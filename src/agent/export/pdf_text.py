@@ -16,6 +16,7 @@ from reportlab.pdfbase.pdfmetrics import registerFont, registerFontFamily, strin
 from reportlab.platypus import Paragraph, paragraph
 
 from agent.evidence.markdown import open_url
+from agent.evidence.references import source_number
 from agent.export.finished import WIDE
 from agent.texts import Language
 
@@ -238,7 +239,8 @@ def link_markup(url: str, markup: str) -> str:
 def _link(url: str, following: Sequence[Token], listed: Collection[str]) -> tuple[str, str]:
     """Return the opening and the end of a link; a citation is raised and in brackets."""
     cited = following[0].content if _cites(following) else ""
-    href = open_url(url) or (f"#{source_anchor(cited)}" if cited in listed else "")
+    is_listed = source_number(cited) in listed
+    href = open_url(url) or (f"#{source_anchor(cited)}" if is_listed else "")
     opened = f'<a href="{escape(href)}" color="{LINK_COLOUR}">' if href else ""
     closed = "</a>" if href else ""
     if not cited:
@@ -252,7 +254,7 @@ def source_anchor(number: object) -> str:
 
 
 def _cites(inside: Sequence[Token]) -> bool:
-    return bool(inside) and inside[0].content.isdigit()
+    return bool(inside and source_number(inside[0].content))
 
 
 def printable_text(text: str) -> str:

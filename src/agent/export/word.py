@@ -22,11 +22,10 @@ from docx.text.paragraph import Paragraph
 from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
-from agent.core.patterns import Linear
 from agent.core.processor import breathe
 from agent.core.strings import is_wide, one_line, valid_text
 from agent.evidence.markdown import open_url
-from agent.evidence.references import site_of
+from agent.evidence.references import CITATION, site_of
 from agent.evidence.types import Place, Source
 from agent.export.finished import (
     WIDE,
@@ -368,8 +367,8 @@ class _Writer:
         A source with an address is a link and was parted before; one without is `[2]` in the text.
         """
         begin = 0
-        for match in _BARE.finditer(searched):
-            if match[1] in self._numbers:
+        for match in CITATION.finditer(searched):
+            if match[1] in self._numbers and not match[2]:
                 yield text[begin : match.start()], ""
                 yield match[0], match[1]
                 begin = match.end()
@@ -405,7 +404,6 @@ def _width_of(text: str) -> float:
     return _BODY * sum(1.0 if is_wide(sign) else _NARROW for sign in text)
 
 
-_BARE = Linear(r"\[(\d{1,4})\]")
 _LINK, _GREY = RGBColor(0x0B, 0x57, 0xD0), RGBColor(0x5F, 0x63, 0x68)
 
 

@@ -97,6 +97,8 @@ interface Source {
   published?: string | null;
   unresolved?: boolean;
   quotes?: string[];
+  /** Of a calculation the lines that the text uses; `[1c]` cites the third. */
+  sums?: string[];
   number?: number | null;
 }
 

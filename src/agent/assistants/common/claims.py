@@ -45,6 +45,7 @@ from agent.evidence.references import (
     without_bare_list,
 )
 from agent.evidence.revision import Revised
+from agent.evidence.sum_lines import with_line_citations
 from agent.evidence.tables import signs_in
 from agent.evidence.told_ways import WAY
 from agent.evidence.totals import TOTAL, Total
@@ -504,3 +505,13 @@ def unchecked(streamed: str, body: str, used: list[Source], language: Language) 
         extent=[begins, end],
         missing=0,
     )
+
+
+def led_to_lines(checked: Checked) -> Checked:
+    """Return a message whose citations of calculations lead to the lines with their figures."""
+    text, moved = with_line_citations(checked.text, checked.extent, checked.used)
+    statements = [
+        {**row, "start": moved(row["start"]), "end": moved(row["end"])}
+        for row in checked.statements
+    ]
+    return replace(checked, text=text, statements=statements, extent=[*map(moved, checked.extent)])

@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from typing_extensions import TypedDict
 
 from agent.assistants.common.check_limits import CAUSES
-from agent.assistants.common.claims import Checked, unchecked
+from agent.assistants.common.claims import Checked, led_to_lines, unchecked
 from agent.assistants.common.conversation import EXTENT
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.gaps import (
@@ -190,14 +190,14 @@ def _cards(
 async def _streamed(draft: Draft, parts: MessageParts) -> tuple[BaseMessage, Checked]:
     """Return the message as it streamed, and what its check made of it."""
     streamed = await FinishedText(pieces=lambda: _pieces(draft, parts)).ainvoke([])
-    return streamed, await _corrected(draft, parts, draft.without_withdrawn(str(streamed.text)))
+    return streamed, await _settled(draft, parts, draft.without_withdrawn(str(streamed.text)))
 
 
 async def _revised_first(draft: Draft, parts: MessageParts) -> tuple[BaseMessage, Checked]:
     """Return the same, which streams after its check; as it was written where that takes long."""
     written = "".join([piece async for piece in _pieces(draft, parts)])
     written = draft.without_withdrawn(written)
-    check, late = begin_beside(_corrected(draft, parts, written)), begin_beside(draft.late.wait())
+    check, late = begin_beside(_settled(draft, parts, written)), begin_beside(draft.late.wait())
     try:
         await asyncio.wait([check, late], return_when=asyncio.FIRST_COMPLETED)
         shown = check.result().text if check.done() else written
@@ -358,8 +358,14 @@ async def _sections(draft: Draft, parts: MessageParts) -> str:
     return "".join(f"\n\n{section}" for section in sections if section)
 
 
+async def _settled(draft: Draft, parts: MessageParts, streamed: str) -> Checked:
+    """Return the message as it is stored, each citation led to the line of a calculation."""
+    checked = await _corrected(draft, parts, streamed)
+    return await compute(lambda: led_to_lines(checked), otherwise=lambda: checked)
+
+
 async def _corrected(draft: Draft, parts: MessageParts, streamed: str) -> Checked:
-    """Return the message as it is stored: after the check of its claims, links led on."""
+    """Return the message as its check has left it: with its claims checked, links led on."""
     used, language = draft.citer.used, draft.language
     claims = await await_or_else("the check of claims", draft.check(), lambda: None)
     as_written = partial(unchecked, streamed, draft.body, used, language)

@@ -1,17 +1,18 @@
 """Choose what of a run's calculations stands below a report: the sums that its text uses."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 
 from agent.assistants.common.tool_results import rounded, short
-from agent.core.strings import split_at
 from agent.evidence.claims.statements import Statement
-from agent.evidence.figures import Figure, figures, same
+from agent.evidence.figures import Figure, figures
 from agent.evidence.number_forms import ENGLISH_NUMBERS, NumberForm
 from agent.evidence.shown_sums import right_results, shown_sums
 from agent.evidence.stated import states
+from agent.evidence.sum_lines import gives, results
 from agent.evidence.types import Source
 
 _TWO_PLACES, _TENS, _TELLING, _DIGITS = 2, 10, 100, 4
@@ -29,7 +30,9 @@ class UsedSums:
     said: Sequence[Statement]
     marks: Mapping[str, str]
     form: NumberForm = ENGLISH_NUMBERS
-    _terms: set[Decimal] = field(default_factory=set)
+    explained: Container[Decimal] = ()
+    """What cited sources say: no line has to tell where it comes from."""
+    _terms: dict[Decimal, "_Use"] = field(default_factory=dict)
     """What the lines that are shown are made of."""
     _beside: set[Decimal] = field(default_factory=set)
     """The same of the program at hand."""
@@ -37,11 +40,11 @@ class UsedSums:
     def lines(self, programs: Sequence[Source]) -> dict[str, list[str]]:
         """Return the lines of each program that the text uses, and what these rest on, by its id.
 
-        What the text works out itself is not told again, and a sum but once. What else a program
-        gave and the revised text no longer says would contradict it, and so would what a later
-        program worked out anew.
+        They stand in the order in which the text uses them, each behind what it rests on. What the
+        text works out itself is not told again. What else a program gave and the revised text no
+        longer says would contradict it, and so would what a later program worked out anew.
         """
-        chosen, anew = dict[str, list[str]](), set[str]()
+        chosen, anew = dict[str, list[_Told]](), set[str]()
         # What a line rests on was worked out before it.
         for source in reversed(programs):
             lines = rounded(source["quotes"][0]).strip().splitlines()
@@ -50,47 +53,59 @@ class UsedSums:
             for line in () if is_titled else reversed(lines):
                 if _label(line) in anew:
                     continue
-                if told := self._as_told(line, self.marks.get(source["id"], "")):
-                    chosen.setdefault(source["id"], []).insert(0, told)
+                if use := self._as_told(line, self.marks.get(source["id"], "")):
+                    chosen.setdefault(source["id"], []).insert(0, use)
             anew.update(filter(None, map(_label, lines)))
-        shown, once = set[str](), dict[str, list[str]]()
-        for name, lines in reversed(chosen.items()):
-            for line in lines:
-                formula = line.replace("：", ":").rpartition(":")[2].strip()
-                if formula not in shown:
-                    once.setdefault(name, []).append(line)
-                shown.add(formula)
-        return once
+        shown, once = dict[str, list[tuple[str, str]]](), dict[str, list[_Told]]()
+        for name, told in reversed(chosen.items()):
+            for one in told:
+                # A lunch and a dinner may cost the same; what is told once has one line.
+                formula = one.line.replace("：", ":").rpartition(":")[2].strip()
+                same, label = shown.setdefault(formula, []), (name, _label(one.line))
+                if not same or (label not in same and same[0][0] == name and len(same) < one.times):
+                    once.setdefault(name, []).append(one)
+                    same.append(label)
+        return {name: [one.line for one in sorted(told, key=lambda one: one.at)]
+                for name, told in once.items()}  # fmt: skip
 
     @cached_property
     def _worked(self) -> set[Decimal]:
         """Return what the text works out itself."""
         return {figure.value for one in self.said for figure in right_results(one.plain)}
 
-    def _as_told(self, line: str, mark: str) -> str:
-        """Return a line as the text tells its figures; empty where it uses none of them."""
+    def _as_told(self, line: str, mark: str) -> "_Told | None":
+        """Return a line as the text tells its figures; none where it uses none of them."""
         sums = [one for one in shown_sums(line) if one.is_right]
-        behind = {text for part in split_at(line, "=＝≈")[1:] for text in _results(part)}
-        shown = [f for f in figures(line) if not behind or f.text in behind]
+        shown = results(line)
         if sums and {own.value for own in shown} <= self._worked:
-            return ""
+            return None
         pairs = [(own, said) for own in shown if (said := self._said(own, mark))]
+        uses = [_Use(min(said), len(said)) for _, said in pairs]
         # A later line uses a result as it was before it was rounded.
-        results = [*(own.value for own in shown), *(one.sum.value for one in sums)]
-        rests = any(value in self._terms and _is_telling(value) for value in results)
-        rests = rests or any(value in self._beside and value >= _TENS for value in results)
-        if not (pairs or rests):
-            return ""
-        terms = {f.value for f in figures(line) if f.text not in behind}
-        self._terms.update(terms)
+        values = dict.fromkeys([*(own.value for own in shown), *(one.sum.value for one in sums)])
+        uses += [self._terms[value] for value in values if self._rests_on(value)]
+        if not uses:
+            return None
+        use = _Use(min(one.at for one in uses), max(one.times for one in uses))
+        terms = [f.value for f in figures(line) if f.text not in {own.text for own in shown}]
+        for value, times in Counter(terms).items():
+            known = self._terms.get(value, use)
+            most = max(times, known.times if value in self._terms else 0)
+            self._terms[value] = _Use(min(use.at, known.at), most)
         self._beside.update(terms)
-        told, at, by_own = "", 0, {own.start: said for own, said in pairs}
+        told, at, by_own = "", 0, {own.start: next(iter(said.values())) for own, said in pairs}
         for own in figures(line):
             words = self._words_for(own, by_own.get(own.start), line)
             if words and own.start >= at:
                 told += self.form.written(line[at : own.start], self.body, line) + words
                 at = own.end
-        return told + self.form.written(line[at:], self.body, line)
+        return _Told(use.at, use.times, told + self.form.written(line[at:], self.body, line))
+
+    def _rests_on(self, value: Decimal) -> bool:
+        """Return whether a shown line rests on a result that no cited source explains."""
+        if value not in self._terms or (_is_telling(value) and value in self.explained):
+            return False
+        return _is_telling(value) or (value in self._beside and value >= _TENS)
 
     def _words_for(self, own: Figure, said: Figure | None, line: str) -> str:
         """Return a program's figure with the text's number, or its sign of the currency.
@@ -126,39 +141,38 @@ class UsedSums:
                 for f, (before, number, behind) in parted
                 if number and (before or behind)}  # fmt: skip
 
-    def _said(self, own: Figure, mark: str) -> Figure | None:
-        """Return the figure of the text that tells a result: in its unit, as less or as more."""
+    def _said(self, own: Figure, mark: str) -> dict[int, Figure]:
+        """Return the figures of the text that tell a result, by where their statements begin."""
+        found = dict[int, Figure]()
         for one in self.said:
             for figure in figures(one.plain):
                 is_of_it = abs(own.value) >= _TELLING and own.kind in (None, "", figure.kind)
                 is_told = states(figure) if mark in one.cited else figure.telling
                 is_certain = is_told and (mark in one.cited or is_of_it)
-                # A cell's unit may stand in its row's head, or its column's.
-                is_bare = one.kind == "cell" and not figure.kind and figure.scale == 1
-                if is_certain and (
-                    same(_unsigned(figure), _unsigned(own))
-                    or (is_bare and abs(own.value) == figure.value)
-                ):
-                    return figure
-        return None
+                if is_certain and gives(own, figure, one):
+                    found.setdefault(one.start, figure)
+        return found
+
+
+@dataclass(frozen=True)
+class _Use:
+    """Hold where a text first uses a result, and how often it does: or a line that is shown."""
+
+    at: int
+    times: int
+
+
+@dataclass(frozen=True)
+class _Told(_Use):
+    """Hold a line as the text tells its figures."""
+
+    line: str
 
 
 def _label(line: str) -> str:
     """Return what a line calls its result; empty where it gives it no name."""
     label, colon, _ = line.replace("：", ":").partition(":")
     return label.strip().casefold() if colon else ""
-
-
-def _results(part: str) -> list[str]:
-    """Return the figures behind "=" that are results: the first, or all of a mere list.
-
-    Those of another sum behind it are its terms, and a program's "all three" is none.
-    """
-    numbers = [each.text for each in figures(part) if any(map(str.isdigit, each.text))]
-    return numbers[:1] if any(sign in part for sign in _OPERATORS) else numbers
-
-
-_OPERATORS = (" + ", " - ", " − ", " x ", " × ", " * ", " / ", " ÷ ")
 
 
 def _is_telling(value: Decimal) -> bool:
@@ -174,7 +188,3 @@ def _parted(amount: str) -> tuple[str, str, str]:
         return amount, "", ""
     begin, end = digits[0], digits[-1] + 1
     return amount[:begin], amount[begin:end], amount[end:]
-
-
-def _unsigned(figure: Figure) -> Figure:
-    return replace(figure, value=abs(figure.value))

@@ -58,8 +58,10 @@ from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import cited_ids, inert
 from agent.evidence.claims.passages import Passage
 from agent.evidence.claims.statements import statements
+from agent.evidence.figures import figures
 from agent.evidence.geo import distance_m
 from agent.evidence.notation import LINKED
+from agent.evidence.references import lettered
 from agent.evidence.types import Gap, Place
 from agent.prompts import Raw, element, fence, task_prompt
 from agent.search.hits import beginning, only_known, quotes_by_id
@@ -205,15 +207,24 @@ class _Report:
         Those of a cited one stand at its entry among the sources: there its citations lead, and
         they lengthen no text whose length was asked for.
         """
+        programs = [*filter(is_calculation, self.state.get("sources_gathered", []))]
+        if not programs:
+            return ""
         used = {source["id"]: source for source in self.draft.citer.used}
         marks = {name: f"[{source.get('number')}]" for name, source in used.items()}
         said = statements(self.draft.body, LINKED)
-        sums = UsedSums(self.draft.body, said, marks, self.draft.number_form)
-        chosen = sums.lines([*filter(is_calculation, self.state.get("sources_gathered", []))])
+        quotes = (each for source in used.values() if not is_calculation(source)
+                  for each in source["quotes"])  # fmt: skip
+        explained = {figure.value for each in quotes for figure in figures(each)}
+        sums = UsedSums(self.draft.body, said, marks, self.draft.number_form, explained)
+        chosen = sums.lines(programs)
+        for source in used.values():
+            # The text may have been told its sums before it was corrected.
+            source.pop("sums", None)
         blocks = list[str]()
         for name, lines in chosen.items():
             if name in used:
-                used[name]["sums"] = lines
+                used[name]["sums"] = lettered(lines)
             else:
                 blocks.append("\n".join(f"- {inert(line)}".replace("*", "\\*") for line in lines))
         head = f"**{say('deep_research.calculated', self.draft.language)}**"

@@ -11,7 +11,7 @@ const ENDS = /[。！？!?](?=.)|\.(?=\s)/gsu;
 const SIGNS = { contradicted: "‡", marked: "†" };
 /** Those of sentences that nobody judged: no sign stands in the text, so they are named. */
 const UNJUDGED = new Set(["unchecked", "late"]);
-const CITES = /\s?\[\d+\](?:\([^()]*\))?|\*\*/gu;
+const CITES = /\s?\[\d+\w*\](?:\([^()]*\))?|\*\*/gu;
 /** The sentences that are picked out, of all answers. */
 const picked = typeof Highlight === "function" ? new Highlight() : null;
 if (picked) CSS.highlights.set("unsourced", picked);

@@ -3,7 +3,7 @@
 import { contains, el, fill, link, openUrl } from "../dom.js";
 import { translator } from "../i18n.js";
 import { citationOf, figuresIn, finder, TOLD, withMarked } from "./figures.js";
-import { kindSign, sourceOrigin } from "./sources.js";
+import { byNumber, kindSign, sourceOrigin } from "./sources.js";
 
 /**
  * @typedef {{source: Source, show: ((why: ChoiceReason) => void)|null}} Cited what a number stands for;
@@ -72,7 +72,7 @@ export const citationsIn = (node) => node.querySelectorAll(CITATION);
  * @returns {Map<string, Found>}
  */
 export function quotesOfStatements({ text, sources, checks }) {
-  const byNumber = new Map(sources.map((source, index) => [String(source.number ?? index + 1), source]));
+  const listed = byNumber(sources);
   const points = [...text];
   /** @type {Map<string, Found>} */
   const found = new Map();
@@ -83,7 +83,7 @@ export function quotesOfStatements({ text, sources, checks }) {
     for (const number of numbersIn(points.slice(start, end).join(""))) {
       const count = (before.get(number) ?? 0) + 1;
       before.set(number, count);
-      const cited = byNumber.get(number);
+      const cited = listed.get(number);
       const own = quote && cited?.id === source ? whole(quote, cited) : "";
       if (own || missing.length) found.set(`${number}:${count}`, { quote: own, says, verdict, missing });
     }
@@ -126,8 +126,7 @@ export function giveQuotes(anchors, found) {
 
 /** Names a citation for screen readers. @param {HTMLElement} anchor @param {Source} source */
 export function nameCitation(anchor, source) {
-  const number = anchor.dataset.sourceNumber;
-  anchor.setAttribute("aria-label", say("named", { n: number, title: source.title }));
+  anchor.setAttribute("aria-label", say("named", { n: anchor.textContent, title: source.title }));
   anchor.setAttribute("aria-expanded", "false");
 }
 
@@ -230,7 +229,7 @@ class Card {
     const quotes = quotesFor(anchor, source, at === anchor ? [] : figures).slice(0, MOST_QUOTES);
     return [
       el("p", { class: "card-head" }, kindSign(source.kind),
-        el("span", {}, say("source", { n: anchor.dataset.sourceNumber })),
+        el("span", {}, say("source", { n: anchor.textContent })),
         el("button", { class: "button quiet card-close", type: "button", "aria-label": say("close"),
           onclick: () => this.hide({ focus: true }) }, "×")),
       el("p", { class: "card-title" }, source.title),
@@ -307,7 +306,7 @@ function withWords(quote, words) {
 const figureText = (figure) => `${figure.textContent}${(figure.nextSibling?.textContent ?? "").slice(0, 2)}`;
 
 /**
- * Returns the quotes of a citation, those first that bear its sentence or have one of the figures.
+ * Returns a citation's quotes, first of its words, figure or letter.
  * @param {HTMLElement} anchor
  * @param {Source} source
  * @param {ReturnType<typeof figuresIn>} figures
@@ -317,8 +316,10 @@ export function quotesFor(anchor, source, figures) {
   const { quote: own } = anchor.dataset;
   const others = nearest.filter((quote) => !own || !(quote.startsWith(own) || own.includes(quote.trim())));
   const quotes = own ? [own, ...others] : others;
-  const has = (/** @type {string} */ quote) => Number(Boolean(finder(figures, quote)));
-  return figures.length ? quotes.toSorted((one, other) => has(other) - has(one)) : quotes;
+  const line = anchor.textContent.replace(/\d+(.*)/, "$1. ");
+  const has = (/** @type {string} */ quote) =>
+    Number(figures.length ? !!finder(figures, quote) : quote.startsWith(line));
+  return quotes.toSorted((one, other) => has(other) - has(one));
 }
 
 /**
@@ -344,7 +345,7 @@ function textBefore(anchor) {
 /**
  * The sentences, those most like the text before the citation first.
  * @param {string[]} quotes
- * @param {string} context the text that the citation ends
+ * @param {string} context
  */
 export function nearestFirst(quotes, context) {
   const contextPairs = pairs(context);

@@ -88,7 +88,7 @@ export function tellFigures(fragment, quotesOf) {
 export function mergeEqual(fragment) {
   const cited = groups(fragment).filter(({ anchors }) => anchors.length > 0);
   const key = (/** @type {Group} */ { anchors }) =>
-    anchors.map(({ dataset: { sourceNumber, missing } }) => [sourceNumber, missing].join("\n")).join();
+    anchors.map(({ textContent, dataset }) => [textContent, dataset.missing].join("\n")).join();
   for (const [index, group] of cited.slice(0, -1).entries()) {
     const next = cited[index + 1];
     if (next.block === group.block && key(next) === key(group)) {

@@ -154,12 +154,12 @@ function linkNumbers(children, numbers) {
     const Made = /** @type {MakesTokens} */ (token.constructor);
     if (token.type.startsWith("link_")) depth += token.nesting;
     if (token.type !== "text" || depth) return [token];
-    return token.content.split(/(\[\d{1,4}\])/).filter(Boolean).flatMap((part) => {
-      const number = part.slice(1, -1);
+    return token.content.split(/(\[\d{1,4}[a-c]?[a-z]?\])/).filter(Boolean).flatMap((part) => {
+      const [, cited, number = ""] = /^\[((\d+)\w*)]$/.exec(part) ?? [];
       const make = (/** @type {string} */ type, /** @type {-1|0|1} */ nesting, content = "") =>
         Object.assign(new Made(type, nesting ? "a" : "", nesting), { content });
-      if (part[0] !== "[" || !numbers.has(number)) return [make("text", 0, part)];
-      return [make("link_open", 1), make("text", 0, number), make("link_close", -1)];
+      if (!numbers.has(number)) return [make("text", 0, part)];
+      return [make("link_open", 1), make("text", 0, cited), make("link_close", -1)];
     });
   });
 }
@@ -169,8 +169,9 @@ function markCitations(children, numbers) {
   children.forEach((token, index) => {
     const [text, close] = [children[index + 1], children[index + 2]];
     if (token.type !== "link_open" || text?.type !== "text" || close?.type !== "link_close") return;
-    if (!/^\d{1,4}$/.test(text.content)) return;
-    if (numbers.has(text.content)) token.attrSet("data-source-number", text.content);
+    const [number] = /^\d{1,4}(?=[a-z]{0,2}$)/.exec(text.content) ?? [];
+    if (!number) return;
+    if (numbers.has(number)) token.attrSet("data-source-number", number);
     else if (numbers.size) return;
     token.attrSet("class", "cite");
   });

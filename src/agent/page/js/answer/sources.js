@@ -107,6 +107,7 @@ export const byNumber = (sources) =>
 /** Pairs sources with their numbers in the answer, in that order. @param {Source[]} sources */
 export function numbered(sources) {
   /** @type {Numbered[]} */
-  const pairs = sources.map((source, index) => [source.number ?? index + 1, source]);
+  const pairs = sources.map(({ sums, ...source }, index) =>
+    [source.number ?? index + 1, sums ? { ...source, quotes: sums } : source]);
   return pairs.sort(([a], [b]) => a - b);
 }

@@ -1,0 +1,112 @@
+"""Lead a citation of a calculation to the line of it that gives the figure: `[1]` to `[1c]`."""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from agent.core.strings import split_at
+from agent.evidence.claims.statements import Statement, statements
+from agent.evidence.figures import Figure, figures, same
+from agent.evidence.notation import LINKED
+from agent.evidence.references import CITATION, line_letter, uncited
+from agent.evidence.stated import states
+from agent.evidence.types import Source
+
+_MOST = 4
+"""Lines that one citation leads to: more would be another heap."""
+_TELLING = 100
+_OPERATORS = (" + ", " - ", " − ", " x ", " × ", " * ", " / ", " ÷ ")
+
+
+def results(line: str) -> list[Figure]:
+    """Return the figures that a line of a program gives: those behind "=", else all.
+
+    Of what stands behind it the first, or all of a mere list: those of another sum are its terms,
+    and a program's "all three" is no number.
+    """
+    behind = {text for part in split_at(line, "=＝≈")[1:] for text in _behind(part)}
+    return [one for one in figures(line) if not behind or one.text in behind]
+
+
+def _behind(part: str) -> list[str]:
+    numbers = [each.text for each in figures(part) if any(map(str.isdigit, each.text))]
+    return numbers[:1] if any(sign in part for sign in _OPERATORS) else numbers
+
+
+def gives(own: Figure, said: Figure, statement: Statement) -> bool:
+    """Return whether a text's figure may tell a result: in its unit, as less or as more.
+
+    A cell's unit may stand in its row's head, or its column's.
+    """
+    is_bare = statement.kind == "cell" and not said.kind and said.scale == 1
+    return same(_unsigned(said), _unsigned(own)) or (is_bare and abs(own.value) == said.value)
+
+
+def _unsigned(figure: Figure) -> Figure:
+    return replace(figure, value=abs(figure.value))
+
+
+def with_line_citations(
+    text: str, extent: Sequence[int], sources: Sequence[Source]
+) -> tuple[str, Callable[[int], int]]:
+    """Return a finished message whose citations lead to lines, and where its characters stand then.
+
+    Only between the two places of `extent`: what code adds below cites no line. A citation whose
+    figures no line alone gives stays as it is.
+    """
+    begin, end = extent
+    found = _line_citations(text[begin:end], sources)
+    ends, added, at, parts = list[int](), [0], begin, [text[:begin]]
+    for start, stop, written in found:
+        parts += [text[at : begin + start], written]
+        at = begin + stop
+        ends.append(at)
+        added.append(added[-1] + len(written) - (stop - start))
+
+    def moved(place: int) -> int:
+        return place + added[bisect_right(ends, place)]
+
+    return "".join([*parts, text[at:]]), moved
+
+
+def _line_citations(text: str, sources: Sequence[Source]) -> list[tuple[int, int, str]]:
+    """Return where a text cites a line of a calculation, and how it cites that then."""
+    lines = {
+        f"[{number}]": [results(line) for line in sums]
+        for source in sources
+        if (number := source.get("number")) and (sums := source.get("sums"))
+    }
+    found = list[tuple[int, int, str]]()
+    for one in statements(text, LINKED) if lines else ():
+        for mark in lines.keys() & set(one.cited):
+            found += _of_statement(text, one, mark, lines[mark])
+    return sorted(found)
+
+
+def _of_statement(
+    text: str, one: Statement, mark: str, lines: Sequence[Sequence[Figure]]
+) -> Iterator[tuple[int, int, str]]:
+    own = [cited for cited in one.citations if mark in cited.ids]
+    for index, (begin, cited) in enumerate(
+        zip([one.start, *(each.end for each in own)], own, strict=False)
+    ):
+        # What stands behind the last citation of a sentence has no other.
+        end = one.end if index == len(own) - 1 else cited.start
+        said = figures(uncited(text[begin:end]).replace("*", ""))
+        given = (_line_of(figure, one, lines) for figure in said if states(figure))
+        letters = dict.fromkeys(line_letter(at) for at in given if at is not None)
+        marks = [f"{mark[:-1]}{letter}]" for letter in letters]
+        if 0 < len(marks) <= _MOST and all(map(CITATION.fullmatch, marks)):
+            yield cited.start, cited.end, "".join(marks)
+
+
+def _line_of(said: Figure, statement: Statement, lines: Sequence[Sequence[Figure]]) -> int | None:
+    """Return which line alone gives a figure: as it is, else one that it rounds."""
+    giving = [
+        {abs(own.amount) == abs(said.amount) for own in line if gives(own, said, statement)}
+        for line in lines
+    ]
+    exact = [at for at, found in enumerate(giving) if True in found]
+    is_telling = said.kind or abs(said.value) >= _TELLING
+    rounded = [at for at, found in enumerate(giving) if found and is_telling]
+    return next((places[0] for places in (exact, rounded) if len(places) == 1), None)
