@@ -140,11 +140,17 @@ async def test_an_address_alone_needs_no_key() -> None:
         await client.aclose()
 
 
-async def test_an_address_where_nobody_is_is_told_from_a_service_that_fails() -> None:
-    client = ModelClient(Settings(openai_base_url="http://127.0.0.1:9/v1"), Calls())
+@pytest.mark.parametrize(
+    ("host", "code"),
+    [("127.0.0.1:9", "model_not_running"), ("nowhere.invalid", "unreachable")],
+)
+async def test_an_address_where_nobody_is_is_told_from_a_service_that_fails(
+    host: str, code: str
+) -> None:
+    client = ModelClient(Settings(openai_base_url=f"http://{host}/v1"), Calls())
     with pytest.raises(ProviderUnavailable) as caught:
         await client.ask(CHAT, ASK, meter=meter())
-    assert caught.value.code == "unreachable"
+    assert caught.value.code == code
     await client.aclose()
 
 

@@ -8,6 +8,7 @@ import pytest
 from agent.cli.console import console_language
 from agent.cli.doctor import Check, _knowledge, _label, _model, _print_groups, _search, _variables
 from agent.configuration import Configuration
+from agent.core.calls import Calls
 from agent.knowledge.base import open_knowledge_base
 from agent.knowledge.ingest import Destination
 from agent.models.client import ModelClient
@@ -139,6 +140,15 @@ async def test_an_unknown_model_is_told_by_its_variable_with_those_there_are() -
 async def test_a_refused_key_is_told_by_its_variable() -> None:
     refused = await checked(OpenAIService(Scripted(), key="another"))
     assert "OPENAI_API_KEY" in refused["suggestion"]
+
+
+async def test_a_server_of_ones_own_that_does_not_run_is_to_be_started() -> None:
+    settings = Settings(openai_base_url="http://127.0.0.1:9/v1")
+    client = ModelClient(settings, Calls())
+    (found,) = await _model(WithModels(client), CHAT, ["TANLU_MODEL"])
+    await client.aclose()
+    assert found["state"] == "broken"
+    assert "ollama serve" in found["suggestion"]
 
 
 def test_each_model_is_asked_once_under_the_variables_that_are_set(

@@ -250,7 +250,8 @@ def test_a_question_that_nothing_answers_is_told_every_reason_and_what_to_do() -
 @pytest.mark.parametrize(
     ("code", "helps"),
     [
-        ("unreachable", "HTTPS_PROXY"), ("model_key_invalid", "tanlu config set"),
+        ("unreachable", "HTTPS_PROXY"), ("model_not_running", "ollama serve"),
+        ("model_key_invalid", "tanlu config set"),
         ("model_quota_day", "OPENAI_BASE_URL"), ("unavailable", "Try again later"),
     ],
 )  # fmt: skip

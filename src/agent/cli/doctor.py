@@ -222,6 +222,8 @@ async def _model(services: Any, model: str, variables: Sequence[str]) -> list[Ch
             detail += f"; it has {', '.join(seen.names)}"
         if seen.error.code in ("model_missing", "configuration"):
             return [check_row(name, "broken", detail, advice("known_model", name=variables[0]))]
+        if seen.error.code == "model_not_running":
+            return [check_row(name, "broken", detail, advice("server"))]
         key = services.settings.key_name(parse(model).provider)
         return [check_row(name, "broken", detail, advice("service", name=key))]
     parts = [say("doctor.model_answers", language, seconds=f"{seen.seconds:.1f}")]

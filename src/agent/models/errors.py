@@ -219,14 +219,20 @@ class PromptTooLong(ProviderRefused):
 
 
 @contextmanager
-def translate_errors(provider: str, model: str) -> Iterator[None]:
-    """Translate errors inside; cancellation and our own errors pass."""
+def translate_errors(provider: str, model: str, *, is_own: bool = False) -> Iterator[None]:
+    """Translate errors inside; cancellation and our own errors pass.
+
+    `is_own` is for a server in one's own network: one that takes no connection was not started.
+    """
     try:
         yield
     except AgentError:
         raise
     except Exception as error:
-        raise translate(error, provider, model) from error
+        translated = translate(error, provider, model)
+        if is_own and translated.code == "unreachable":
+            translated.code = "model_not_running"
+        raise translated from error
 
 
 def translate(error: Exception, provider: str, model: str) -> ProviderError:

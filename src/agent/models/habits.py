@@ -56,7 +56,7 @@ _UNSPECIFIC = ("json_schema", "json_object")
 _OTHER_CAUSES = frozenset({
     "model_key_invalid", "model_quota", "model_quota_day", "model_region", "model_context",
     "model_blocked", "model_redirect", "model_loading", "proxy", "web_page",
-    "unreachable", "timeout",
+    "unreachable", "model_not_running", "timeout",
 })  # fmt: skip
 
 

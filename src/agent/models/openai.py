@@ -10,6 +10,7 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -19,7 +20,7 @@ from pydantic import BaseModel, SecretStr
 
 from agent.core.concurrency import PerLoop
 from agent.core.errors import ConfigurationError, ProviderError
-from agent.core.proxies import proxy_for
+from agent.core.proxies import is_in_own_network, proxy_for
 from agent.models.compatible import (
     ENDING,
     REASONING,
@@ -72,6 +73,8 @@ class OpenAI:
         self._pools: PerLoop[HttpPool] = PerLoop(self._open, HttpPool.aclose, HttpPool.drop)
         self._habits = Habits()
         self._is_local: bool | None = None
+        is_own = is_in_own_network(self.url)
+        self._translated = partial(translate_errors, PROVIDER_OPENAI, is_own=is_own)
 
     async def complete(self, request: ModelRequest) -> Response:
         """Return one reply; what the endpoint refuses is left out, and left out from then on."""
@@ -83,7 +86,7 @@ class OpenAI:
         )
 
     async def _complete(self, request: ModelRequest, attempt: Attempt, *, local: bool) -> Response:
-        with translate_errors(PROVIDER_OPENAI, request.model):
+        with self._translated(request.model):
             # In pieces a slow reply is seen to come, and one that runs away is ended.
             in_pieces = local and (not request.tools or attempt.takes("pieces"))
             streaming = in_pieces or not attempt.takes("whole")
@@ -108,7 +111,7 @@ class OpenAI:
         self, request: ModelRequest, attempt: Attempt
     ) -> AsyncGenerator[StreamPiece, None]:
         ending, finish = Ending(), False
-        with translate_errors(PROVIDER_OPENAI, request.model):
+        with self._translated(request.model):
             model = await self._model(request.model, attempt, streaming=True)
             messages, options = self._ask(request, attempt)
             ENDING.set(ending)
@@ -138,7 +141,7 @@ class OpenAI:
 
     async def _listed(self) -> list[Any]:
         """Return the models that the endpoint lists; their owners say what kind of server it is."""
-        with translate_errors(PROVIDER_OPENAI, LISTING):
+        with self._translated(LISTING):
             model = await self._model(LISTING, Attempt(frozenset()))
             listed = [entry async for entry in model.root_async_client.models.list()]
         owners = {str(getattr(entry, "owned_by", "")).lower() for entry in listed}

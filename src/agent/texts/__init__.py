@@ -255,6 +255,7 @@ REMEDY = " → "
 """Between a reason and what helps; the page has the same."""
 _REMEDIES = {
     "unreachable": "network",
+    "model_not_running": "server",
     "proxy": "network",
     "model_region": "network",
     "model_key_invalid": "key",
