@@ -67,6 +67,15 @@ def test_a_finished_answer_becomes_marked_text_for_the_next_prompt() -> None:
     assert strip_references("no list") == "no list"
 
 
+def test_the_next_turn_reads_a_citation_of_a_line_as_one_of_its_calculation() -> None:
+    calculation = {**source("c0-0", "", "sums"), "kind": "document", "number": 1}
+    carried = carry_over([calculation])
+    stored = "Ten nights cost $1,455.[1b] A night costs $145.50.[1aa] The [1st] stays."
+    assert renumber_for_prompt(stored, carried, [calculation]) == (
+        "Ten nights cost $1,455.[^p0-0] A night costs $145.50.[^p0-0] The [1st] stays."
+    )
+
+
 def test_ids_are_read() -> None:
     assert cited_ids("a[^w0-1][^w0-10] 【^a1-0】 [^w0-1, ^p0-0] [x] [^note]") == [
         *("w0-1", "w0-10", "a1-0", "p0-0")
