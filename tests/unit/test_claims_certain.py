@@ -48,6 +48,36 @@ HOURS = Evidence(
 )
 
 
+STOP = "Hakaniemi tram stop | zone A | 210 m from the hotel | lines 3, 6, 9"
+PRESS = "The bridge opened in May after 4 years of work and cost 280 million euros."
+
+
+@pytest.mark.parametrize(
+    ("text", "cited", "named", "cite"),
+    [
+        ("The Hakaniemi tram stop is 210 m away[^w0-0].", STOP, f"{STOP} | platform 2", None),
+        ("The Hakaniemi tram stop is 190 m away[^w0-0].", STOP, STOP.replace("21", "19"), "w1-0"),
+        (
+            "The Hakaniemi tram stop is 210 m away[^w0-0].",
+            STOP.replace("Haka", "Mei"),
+            STOP,
+            "w1-0",
+        ),
+        ("The bridge cost 280 million euros[^w0-0].", f"Harju. {PRESS}", PRESS, None),
+        ("大桥造价2.8亿欧元[^w0-0]。", f"Harju. {PRESS}", PRESS, None),
+        ("大桥造价2.8亿欧元[^w0-0]。", "A ferry line for 280 million euros.", PRESS, "w1-0"),
+        ("The bridge cost 280 million euros[^w0-0].", "The bridge cost a lot.", PRESS, "w1-0"),
+    ],
+)
+def test_a_citation_moves_only_where_what_is_cited_does_not_say_as_much(
+    text: str, cited: str, named: str, cite: str | None
+) -> None:
+    known = Evidence({"w0-0": Record([cited]), "w1-0": Record([named])})
+    [outcome] = proved(statements(text, MARKED), {0: Ruling(v="s", p=["2.1"])}, known)
+    assert outcome.verdict == "supported"
+    assert outcome.cite == ((cite,) if cite else None)
+
+
 def test_what_was_not_found_gets_no_source_that_its_writer_did_not_name() -> None:
     text = "14 个地脚孔[^w0-0]，气量文件里没有。\n\n别的文件里没有。"
     found = [replace(one, exact=(*one.cited, "none")) for one in statements(text, MARKED)]

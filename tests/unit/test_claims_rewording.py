@@ -189,7 +189,7 @@ def test_another_source_stands_behind_the_words_that_a_right_one_does_not_bear(
         ("A opens[^w0-0].", ["1.1", "2.1", "3.1"], None),
         ("A opens[^w0-0].", ["1.1", "2.1"], None),
         ("A opens at 8:00, B at 9:00[^w0-0].", ["1.1", "2.1"], ("w0-0", "w1-0")),
-        ("A opens[^w0-0][^w1-0].", ["3.1"], ("w2-0",)),
+        ("All of them open[^w0-0][^w1-0].", ["3.1"], ("w2-0",)),
     ],
 )
 def test_no_more_than_two_marks_stand_behind_a_sentence_by_code(

@@ -243,6 +243,26 @@ class Evidence:
         best = max(of_it, key=lambda passage: len(own & passage.words), default=None)
         return (best,) if best and 2 * len(own & best.words) > len(own) else ()
 
+    def bears_as(self, statement: Statement, named: Iterable[Passage]) -> bool:
+        """Return whether what a statement cites has of it all that each of these passages has.
+
+        So has a tram stop's other platform, or a page with the same text. Where a passage has few
+        of its words, these may be said of something else there: all of the passage's are needed.
+        """
+        own, told = words(statement.said), figures(statement.said)
+        cited = self.passages_of(statement.cited)
+
+        def has_all_of(passage: Passage, other: Passage) -> bool:
+            shared = own & passage.words
+            wanted = shared if 2 * len(shared) > len(own) else passage.words
+            return wanted <= other.words and all(
+                any(same(one, figure) for figure in other.figures)
+                for one in told
+                if any(same(one, figure) for figure in passage.figures)
+            )
+
+        return all(any(has_all_of(one, other) for other in cited) for one in named)
+
     def telling(
         self, statement: Statement, budget: int, *, least: float = _LEAST
     ) -> tuple[list[Passage], int]:

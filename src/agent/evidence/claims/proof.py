@@ -293,7 +293,8 @@ def _cite_of(
     """Return what a statement that is borne out is to cite where its judge names other sources.
 
     What it cites is kept where any of it is named, too: to that comes only what has a figure of it
-    that is lacking. What nothing cited bears cites what does.
+    that is lacking. What nothing cited bears cites what does; a source that says the same as the
+    named one bears it.
     """
     cited, named = statement.cited, evidence.sources_of(passages)
     if not statement.citations or NOT_FOUND in statement.exact:
@@ -307,7 +308,7 @@ def _cite_of(
         return told if told != cited else None
     # A judge that loses count names another source than the one it read.
     own = tuple(name for name in cited if _has_more(name, named, statement, evidence))
-    if not added or (own and not lacking):
+    if not added or (own and not lacking) or evidence.bears_as(statement, passages):
         return None
     return (*own, *added[: max(1, _MOST_BEHIND - len(own))])
 
