@@ -74,6 +74,7 @@ async def test_the_sums_of_a_german_report_have_german_numbers_alone() -> None:
         state = await research(lab, answer_language="de")
     (calculation,) = [source for source in told(state)["sources"] if source.get("sums")]
     assert calculation["sums"] == ["a. Kosten gesamt: 417 * 0,5 * 1000 = 208.500 Yuan"]
+    assert f"[{calculation['number']}a]" in state["messages"][-1].text
 
 
 async def test_what_was_not_looked_into_is_said_in_the_language_of_the_report() -> None:
