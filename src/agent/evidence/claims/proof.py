@@ -11,15 +11,24 @@ from agent.evidence.claims.judging import Ruling, with_markers, without_markers
 from agent.evidence.claims.outcomes import LEAVES_OUT, Outcome, Verdict
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.statements import NAMING, Statement
-from agent.evidence.claims.sums import MOST_FIGURES, bounds, computed, hour_of, says, stands
+from agent.evidence.claims.sums import MOST_FIGURES, computed, stands
 from agent.evidence.days import weekdays_told
-from agent.evidence.figures import Figure, are_joined, distinct, figures, same
+from agent.evidence.figures import Figure, distinct, figures, same
 from agent.evidence.hours import yearly_hours
-from agent.evidence.language import bare_words, fold, without_marks
+from agent.evidence.language import fold, without_marks
 from agent.evidence.mentions import mentioned, without_origins
 from agent.evidence.quotes import drops_more, span_in
 from agent.evidence.shown_sums import right_results
-from agent.evidence.stated import states, without_figures
+from agent.evidence.stated import (
+    agrees,
+    bounds,
+    gives_all,
+    hour_of,
+    only_figures,
+    says,
+    states,
+    without_figures,
+)
 from agent.evidence.totals import Total
 from agent.evidence.types import Place
 
@@ -218,11 +227,11 @@ class _Proof:
         spans = tuple(
             span
             for span in spans
-            if not _tells([*totals, *self.added], span)
+            if not gives_all([*totals, *self.added], span)
             and (passage or not self._is_borne(span, statement))
         )
         if letter == "x" and passage:
-            if all(_agrees(span, quote) for span in spans):
+            if all(agrees(span, quote) for span in spans):
                 return Outcome("unchecked", passages=passages)
             return Outcome("contradicted", spans, (passage,), quote, fix=fix)
         verdict: Verdict = "missing" if spans and letter in ("p", "n", "x") else "unchecked"
@@ -344,12 +353,6 @@ def _with_sources(
     return found
 
 
-def _tells(added: Sequence[Figure], span: str) -> bool:
-    """Return whether the figures of some words are what right sums give: that is no accusation."""
-    told = [figure for figure in figures(span) if states(figure)]
-    return bool(told) and all(any(says(one, figure) for one in added) for figure in told)
-
-
 def _as_headed(figure: Figure, cell: Statement) -> list[Figure]:
     """Return a figure; a bare number of a cell in the units, too, that its column or row tells."""
     number, found = figure.text, [figure]
@@ -364,32 +367,6 @@ def _as_headed(figure: Figure, cell: Statement) -> list[Figure]:
 
 _LONGEST_UNIT, _BESIDE = 24, 2
 _AROUND_UNITS = "/()（）[]［］,，、:："
-
-
-def _agrees(span: str, quote: str) -> bool:
-    """Return whether a quote says what the span says: the same words, or its figures alone.
-
-    One end of a range is not what the range says: ¥80 of ¥80–120. A time or a day may be.
-    """
-    if bare_words(span) == bare_words(quote):
-        return True
-    own, others = _only_figures(span), figures(quote)
-    for ends in pairwise(others):
-        is_told = [any(same(one, end) for one in own) for end in ends]
-        is_amount = not any(end.date or end.clock is not None for end in ends)
-        if is_amount and any(is_told) and not all(is_told) and are_joined(*ends, quote):
-            others = [other for other in others if other not in ends]
-    # Behind 9.2 mmHg stands a word that is no unit: 9.2 % is something else.
-    return bool(own) and all(
-        any(same(one, other) and not (one.kind and other.kind is None) for other in others)
-        for one in own
-    )
-
-
-def _only_figures(span: str) -> list[Figure]:
-    """Return the figures of some words that are nothing else."""
-    own = figures(span)
-    return [] if letters_of(without_figures(span, own)) else own
 
 
 def is_sound_fix(
@@ -420,7 +397,7 @@ def is_sound_fix(
 
 def _has_words(span: str, passages: Sequence[Passage]) -> bool:
     """Return whether passages have some words, or their figures where they are nothing else."""
-    if own := _only_figures(span):
+    if own := only_figures(span):
         return all(any(says(it, one) for p in passages for it in p.figures) for one in own)
     return any(span_in(span, passage.text) for passage in passages)
 

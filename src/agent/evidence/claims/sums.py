@@ -1,12 +1,11 @@
 """Prove the sums that a judge names."""
 
 from collections.abc import Iterable, Sequence
-from decimal import Decimal
 
 from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.statements import Statement
-from agent.evidence.figures import Figure, distinct, figures, same
+from agent.evidence.figures import Figure, distinct, figures
 from agent.evidence.formulas import (
     Worked,
     assumed_in,
@@ -14,52 +13,17 @@ from agent.evidence.formulas import (
     values_of,
     worked,
 )
-from agent.evidence.shown_sums import is_term, last_place, may_be_result, shown_sums, tells
-from agent.evidence.stated import states
+from agent.evidence.shown_sums import is_term, may_be_result, shown_sums, tells
+from agent.evidence.stated import says, states
 
 MOST_FIGURES = 40
 """Of one statement."""
-_HOUR, _HOURS, _LENGTH = 60, 24, "second"
-_SHARES = ("percent", "percentage point")
 
 
 def stands(figure: Figure, known: Iterable[Figure], evidence: Evidence) -> bool:
     """Return whether a figure is known or stands in any passage."""
     # What passages say is indexed, and mostly looked up already to show them.
     return evidence.has(figure) or any(says(other, figure) for other in known)
-
-
-def says(other: Figure, figure: Figure) -> bool:
-    """Return whether one figure says another.
-
-    A word may tell the sign of a share or of money, and that a number is an hour: "после 15 часов"
-    says 15:00, and a length of fifteen hours.
-    """
-    if figure.kind == other.kind and (figure.kind in _SHARES or figure.is_money):
-        return same(figure, other) or abs(figure.amount) == abs(other.amount)
-    if same(figure, other) or hour_of(figure) in other.clocks:
-        return True
-    return other.kind == _LENGTH and hour_of(other) in figure.clocks
-
-
-def hour_of(figure: Figure) -> Decimal | None:
-    """Return the minutes after midnight of a time, or which a number of hours may be."""
-    if figure.clock is not None:
-        return Decimal(figure.clock)
-    is_bare = not (figure.kind or figure.date)
-    is_length = figure.kind == _LENGTH and figure.factor == _HOUR**2 and not figure.value % 1
-    is_hour = (is_bare or is_length) and 0 <= figure.value <= _HOURS
-    return figure.value % _HOURS * _HOUR if is_hour else None
-
-
-def bounds(figure: Figure, known: Iterable[Figure]) -> bool:
-    """Return whether a round figure is near a known one: under 600 m for 560 m, nearly 300 TB."""
-    place = last_place(figure.value) * figure.scale
-    return any(
-        other.kind == figure.kind and abs(other.amount - figure.amount) < place
-        for other in known
-        if figure.clock is None and not (figure.date or other.date) and other.clock is None
-    )
 
 
 def computed(
