@@ -27,6 +27,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "metadata.tanlu_owner": {"metadata": {"tanlu_owner": "alice"}},
     "config.recursion_limit": {"config": {"recursion_limit": 10**9}},
     "input": {"input": {"messages": CANARY * 2000}},
+    "input.messages": {"input": {"messages": [{"role": "user", "content": [None]}]}},
     "after_seconds": {"after_seconds": 10**12},
 }
 CHOICE = {"context": {"max_research_loops": 99, "nothing_of_ours": [1]}}
@@ -126,6 +127,7 @@ async def test_so_it_is_in_a_batch_and_by_the_event_protocol(http: httpx.AsyncCl
         ({"goto": {"node": "web_research", "input": {}}}, "command.goto must be a node's name"),
         ({"goto": "reflection"}, "command.goto: There is no earlier run on this thread"),
         ({"update": {"turn": 5}, "goto": "__end__"}, "command.update.turn: "),
+        ({"update": {"messages": "Why?"}}, "command: There is no earlier run on this thread"),
     ],
 )
 @pytest.mark.parametrize("way", [way for way in WAYS if "at times" not in way])
@@ -139,6 +141,19 @@ async def test_a_command_that_the_graph_would_fail_on_is_told_before_there_is_a_
     assert reply.status_code == 422, reply.text
     assert reply.json()["detail"].startswith(told)
     assert (await http.get(f"/threads/{thread}/runs")).json() == []
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if WAYS[way][0].startswith("/threads/{")
+                                 and "at times" not in way])  # fmt: skip
+async def test_there_is_nothing_to_resume_on_a_new_thread(
+    http: httpx.AsyncClient, way: str
+) -> None:
+    path, more = WAYS[way]
+    path = path.replace("{thread}", await a_thread(http)).replace("{unknown}", str(uuid4()))
+    command = {"resume": {"cancel": True}}
+    reply = await http.post(path, json={"assistant_id": "agent", **more, "command": command})
+    told = "command: There is no earlier run on this thread; send an input."
+    assert (reply.status_code, reply.json()) == (422, {"detail": told})
 
 
 async def test_a_thread_goes_on_at_a_node_and_is_edited_as_studio_does(

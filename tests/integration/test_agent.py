@@ -153,6 +153,7 @@ async def test_d21_an_empty_reasoning_model_is_no_model_and_one_does_not_stick(l
         (EN, {"initial_search_query_count": True}, "initial_search_query_count"),
         (EN, {"max_research_loops": False}, "max_research_loops"),
         (EN, {"reasoning_model": "nobody:model"}, "reasoning_model"),
+        (EN, {"reasoning_model": 5}, "reasoning_model"),
     ],
 )
 async def test_bad_input_is_one_line_that_names_the_field(

@@ -47,6 +47,33 @@ def test_a_picture_that_makes_an_input_too_long_is_told_not_to_be_read() -> None
         check_run({"input": {"messages": [{"role": "user", "content": [text] * 9_999}]}})
 
 
+ODD_INPUTS: list[Any] = [
+    "a question", [1, 2], 5,
+    *({"messages": messages} for messages in (
+        None, 5, [None], [{"content": "x"}], [{"role": "nobody", "content": "x"}],
+        [{"role": "user", "content": 5}], [{"role": "user", "content": [None]}],
+        [{"role": "user", "content": [[{"type": "text", "text": "x"}]]}],
+    )),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", ODD_INPUTS)
+def test_an_input_that_is_no_conversation_is_refused_in_one_line(value: Any) -> None:
+    with pytest.raises(InputError, match=r"^input[. ].*must be [^\n]*$"):
+        check_run({"input": value})
+
+
+@pytest.mark.parametrize(
+    "messages",
+    ["x", [], ["x"], [["user", "x"]], {"type": "human", "content": "x"},
+     [{"role": "user", "content": ["x"]}], [{"role": "user", "content": [{"odd": "block"}]}]],
+)  # fmt: skip
+def test_every_way_to_write_a_conversation_passes(messages: Any) -> None:
+    check_run({"input": {"messages": messages}})
+    check_run({"input": None})
+    check_run({"input": {"max_research_loops": 1}})
+
+
 def test_many_small_parts_are_as_much_as_one_large_one() -> None:
     with pytest.raises(InputError, match=r"^input "):
         check_run({"input": {"messages": [[]] * MAX_INPUT}})

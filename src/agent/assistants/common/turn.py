@@ -208,6 +208,8 @@ def _checked_input(state: AgentInput, configuration: Configuration) -> Configura
     for name in MODEL_FIELDS:
         parse(getattr(configuration, name), name)
     if reasoning := state.get("reasoning_model"):
+        if not isinstance(reasoning, str):
+            raise InputError("reasoning_model", "must be a model's name")
         parse(reasoning, "reasoning_model")
     values = {k: v for k, v in chosen.items() if v is not None and v != ""}
     if not values:

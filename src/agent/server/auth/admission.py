@@ -57,6 +57,11 @@ def goes_to_node(command: Mapping[str, Any]) -> bool:
     return any(node != END for node in _targets(command))
 
 
+def needs_thread(command: Mapping[str, Any]) -> bool:
+    """Return whether a command says nothing where no run has begun yet."""
+    return command.get("resume") is not None or not command.get("goto")
+
+
 def check_command(graph_id: str, command: Mapping[str, Any]) -> None:
     """Raise InputError naming the part of a command that fails in one of our graphs."""
     if graph_id not in ASSISTANTS:
@@ -96,16 +101,23 @@ def check_update(graph_id: str, where: str, update: Any) -> None:
             raise InputError(where, f"must have keys of the state only: {names}")
         if value is None:
             continue
+        if name == "messages":
+            _check_messages(f"{where}.messages", value)
+            continue
         try:
-            if name == "messages":
-                convert_to_messages(value if isinstance(value, list) else [value])
-            else:
-                fields[name].validate_python(value)
+            fields[name].validate_python(value)
         except ValidationError as error:
             problem = ConfigurationError.of(error).problem
             raise InputError(f"{where}.{name}", problem) from None
-        except (AttributeError, KeyError, NotImplementedError, TypeError, ValueError):
-            raise InputError(f"{where}.{name}", "must be messages: {role, content}") from None
+
+
+def _check_messages(where: str, value: Any) -> None:
+    """Raise InputError for what no conversation can be read from."""
+    try:
+        convert_to_messages(value if isinstance(value, list) else [value])
+    except (AttributeError, KeyError, NotImplementedError, TypeError, ValueError):
+        text = "must be messages: {role, content}, whose content is a text or a list of blocks"
+        raise InputError(where, text) from None
 
 
 @cache
@@ -157,6 +169,7 @@ def check_run(request: Mapping[str, Any]) -> None:
     """
     for name in ("input", "command"):
         _check_size(name, request.get(name), MAX_INPUT)
+    _check_input(request.get("input"))
     for name in ("interrupt_before", "interrupt_after"):
         _check_size(name, request.get(name), MAX_SETTINGS)
     if (delay := request.get("after_seconds")) is not None:
@@ -166,6 +179,16 @@ def check_run(request: Mapping[str, Any]) -> None:
     if request.get("feedback_keys"):
         raise InputError("feedback_keys", "is not served; the run would ask LangSmith for them")
     check_settings(request)
+
+
+def _check_input(value: Any) -> None:
+    """Raise InputError for an input of another shape; none goes on with what a thread waits for."""
+    if value is None:
+        return
+    if not isinstance(value, Mapping):
+        raise InputError("input", "must be an object: {messages: [{role, content}]}")
+    if "messages" in value:
+        _check_messages("input.messages", value["messages"])
 
 
 def check_settings(request: Mapping[str, Any]) -> None:

@@ -24,6 +24,7 @@ from agent.server.auth.admission import (
     check_settings,
     chosen_settings,
     goes_to_node,
+    needs_thread,
 )
 from agent.server.auth.api_keys import access, identify, needs_no_key
 from agent.server.auth.audit import audit
@@ -299,10 +300,13 @@ async def _check_command(owner: str, request: RunRequest, thread_id: Any) -> Non
         check_command(graph_id, request.command)
     if graph_id in ASSISTANTS:
         thread = await _visible(owner, f"/threads/{thread_id}") if thread_id else {}
-        turn = (thread.get("values") or {}).get("turn")
-        if goes_to_node(request.command) and turn is None:
-            problem = "command.goto: There is no earlier run on this thread; send an input."
-            raise Auth.exceptions.HTTPException(422, problem)
+        values = thread.get("values") or {}
+        turn = values.get("turn")
+        goes, needs = goes_to_node(request.command), needs_thread(request.command)
+        if (goes and turn is None) or (needs and not values):
+            problem = "There is no earlier run on this thread; send an input."
+            where = "command.goto: " if goes else "command: "
+            raise Auth.exceptions.HTTPException(422, where + problem)
         if thread_id and request.command.get("resume") is not None:
             with _as_422():
                 check_waiting(turn or {}, graph_id)
