@@ -379,7 +379,7 @@ async def test_a_program_beside_the_end_calculates_with_numbers_of_pages_and_can
     shown = block(llm.asked("deep_report")[0].user, "topics")
     assert "417 × 3 = 1251 元 [^c0-0]\n417 × 2 = 834 元 [^c0-0]" in shown, "each line is cited"
     assert shown.count("1251 元") == 1
-    assert "1251 元[1]" in str(answer_of(state).text)
+    assert "1251 元[1a]" in str(answer_of(state).text)
 
 
 async def test_what_rests_on_a_number_from_nowhere_is_told_as_assumed_to_lead_and_writer() -> None:
@@ -442,7 +442,7 @@ async def test_a_report_shows_the_lines_of_a_calculation_whose_results_it_tells(
     text = str(answer_of(state).text)
     body = strip_references(text)
     assert say("deep_research.calculated", "zh") not in body, "a cited sum lengthens no text"
-    assert text.endswith("— 计算\n   - 417\\*3\\*2 = 2502 元"), "it stands where citations lead"
+    assert text.endswith("— 计算\n   - a. 417\\*3\\*2 = 2502 元"), "it stands where citations lead"
     assert "1668" not in text, "what is not cited is not shown"
 
 
@@ -454,7 +454,7 @@ async def test_a_shown_line_of_a_calculation_comes_with_the_lines_that_it_rests_
     llm = calculating(program)
     async with deep_laboratory(llm, web=Web(long_page)) as lab:
         text = str(answer_of(await research(lab)).text)
-    assert "   - 一年：417 \\* 3 = 1251 元\n   - 差：" in text
+    assert "   - a. 一年：417 \\* 3 = 1251 元\n   - b. 差：" in text
     assert "别的：" not in text
 
 
@@ -476,10 +476,10 @@ async def test_a_sum_that_the_report_works_out_itself_is_not_shown_again_below_i
         )
         async with deep_laboratory(llm, web=Web(long_page)) as lab:
             shown[mark] = str(answer_of(await research(lab)).text)
-    block = "- 六次：417 × 6 = 2,502 元"
+    line = "六次：417 × 6 = 2,502 元"
     title = f"2. 两次{say('punctuation.comma', 'zh')}六次 — 计算"
-    assert f"{title}\n   {block}" in shown["[^c0-0]"]
-    assert f"**\n\n{block}" in shown[""], "what the text tells is shown, marked or not"
+    assert f"{title}\n   - a. {line}" in shown["[^c0-0]"]
+    assert f"**\n\n- {line}" in shown[""], "what the text tells is shown, marked or not"
 
 
 async def test_a_change_waits_for_a_program_that_assumes_all_and_keeps_its_result() -> None:
