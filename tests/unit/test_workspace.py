@@ -199,6 +199,14 @@ def test_a_row_is_shown_with_what_its_table_stands_under() -> None:
     assert row.startswith("## 高可用版 按月付费 | 规格 | 价格 |")
 
 
+def test_a_first_row_of_a_page_s_length_is_shown_once_and_is_no_head() -> None:
+    row = f"| {_FILLER * 20} It has 38 rooms. |"
+    item = page("w", f"{row}\n|---|\n" + "| 1 |\n" * 200)
+    text = " ".join(passage.text for passage in item.passages)
+    assert text.count("It has 38 rooms.") == 1
+    assert len(text) < 2 * len(item.text)
+
+
 def test_short_pages_leave_half_of_the_room_to_passages_that_are_nearer() -> None:
     short = [page(f"s{n}", f"The vCPU quota. {_FILLER}", *[_FILLER] * 3) for n in range(4)]
     row = f"Of each vCPU class the price is told. {_FILLER}"

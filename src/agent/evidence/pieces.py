@@ -10,8 +10,9 @@ from agent.evidence.language import sentence_spans, without_marks
 _LONG, _WEIGHT, _LIGHT = 300, 300, 100
 """Characters of a piece; what a Han character weighs against a letter; letters of a passage, at
 most and, where more follows, at least."""
-_CAPTION = 80
-"""Letters of a line above a table, at most, that is read with each of its rows."""
+_CAPTION, _LONGEST_HEAD = 80, 600
+"""Letters of a line above a table, at most, that is read with each of its rows; characters of the
+head itself: a longer one is a row like others, or a page would be as long as its square."""
 MOST_READ = 400_000
 """Characters of one source."""
 
@@ -32,8 +33,9 @@ def with_heads(text: str) -> Iterator[tuple[str, str]]:
         elif is_table_rule(line):
             continue
         elif is_table_rule(following):
-            head = "\n".join(filter(None, [title, above, line.strip()])) if _is_row(row) else ""
-            if head:
+            is_head = _is_row(row) and len(line) <= _LONGEST_HEAD
+            head = "\n".join(filter(None, [title, above, line.strip()])) if is_head else ""
+            if is_head:
                 continue
         for piece in _pieces(line):
             yield piece, head
