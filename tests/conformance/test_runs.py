@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from langgraph_sdk.client import LangGraphClient
-from langgraph_sdk.errors import ConflictError, NotFoundError
+from langgraph_sdk.errors import APIStatusError, ConflictError, NotFoundError
 
 from tests.conformance.conftest import Served
 from tests.support.mcp_client import connected, structured
@@ -148,6 +148,20 @@ async def test_a_plan_waits_for_its_review_and_goes_on_at_another_address(served
         run = await there.runs.create(thread, "agent", command=command, context=context)
         assert await ended(there, thread, run["run_id"]) == "success"
         assert await kinds(there, thread) == ["human", "ai"]
+
+
+async def test_a_command_goes_on_from_an_earlier_run_only(anna: LangGraphClient) -> None:
+    thread = (await anna.threads.create())["thread_id"]
+    command: Any = {"goto": "finalize_answer"}
+    resume: Any = {"resume": {"cancel": True}}
+    for nothing in (command, resume):
+        with pytest.raises(APIStatusError, match="no earlier run on this thread"):
+            await anna.runs.create(thread, "agent", command=nothing, context=PLAIN)
+    steps: list[dict[str, Any]] = [{"input": asked()}, {"command": command}]
+    for step in steps:
+        run = await anna.runs.create(thread, "agent", context=PLAIN, **step)
+        assert await ended(anna, thread, run["run_id"]) == "success"
+    assert await kinds(anna, thread) == ["human", "ai", "ai"]
 
 
 async def test_a_run_is_stopped_from_another_address_and_the_thread_goes_on(served: Served) -> None:

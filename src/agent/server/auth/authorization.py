@@ -299,8 +299,7 @@ async def _check_command(owner: str, request: RunRequest, thread_id: Any) -> Non
     with _as_422():
         check_command(graph_id, request.command)
     if graph_id in ASSISTANTS:
-        thread = await _visible(owner, f"/threads/{thread_id}") if thread_id else {}
-        values = thread.get("values") or {}
+        values = await _state(owner, thread_id) if thread_id else {}
         turn = values.get("turn")
         goes, needs = goes_to_node(request.command), needs_thread(request.command)
         if (goes and turn is None) or (needs and not values):
@@ -318,6 +317,18 @@ async def _graph_of(owner: str, assistant: Any) -> str:
         return graph_id
     row = await _visible(owner, f"/assistants/{quote(graph_id, safe='')}")
     return str(row.get("graph_id"))
+
+
+async def _state(owner: str, thread_id: Any) -> Mapping[str, Any]:
+    """Return the values of a thread that the owner sees; not every server tells them with it."""
+    if not await _visible(owner, f"/threads/{thread_id}"):
+        return {}
+    async with engine().client(owner) as client:
+        try:
+            state: Mapping[str, Any] = await client.http.get(f"/threads/{thread_id}/state")
+        except APIStatusError:
+            return {}
+    return state.get("values") or {}
 
 
 async def _visible(owner: str, path: str) -> Mapping[str, Any]:
