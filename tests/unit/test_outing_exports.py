@@ -103,8 +103,8 @@ def test_a_calendars_lines_are_short_and_their_texts_escaped():
     text = calendar(answer(notice=NOTICE))
     assert all(len(line.encode()) <= 75 for line in text.split("\r\n"))
     assert f"SUMMARY:午餐：{LONG}" in unfolded(text)
-    escaped = calendar(answer(notice="a, b; c\\d"))
-    assert "a\\, b\\; c\\\\d" in "".join(unfolded(escaped))
+    cased = [place(1, address="a, b; c\\d"), place(2)]
+    assert "LOCATION:a\\, b\\; c\\\\d" in unfolded(calendar(answer(places=cased)))
 
 
 def test_the_pocket_map_is_one_drawing_with_stops_path_and_code():
@@ -304,6 +304,14 @@ def test_an_english_calendar_has_its_hours_in_english():
     assert "Tue–Sun 09:00–17:00" in about
 
 
+def test_an_event_says_in_a_word_that_it_is_a_sample_and_no_event_of_another_says_so():
+    about = say("page.notice.offline", "zh")
+    told = [line for line in unfolded(calendar(answer(notice=NOTICE))) if "DESCRIPTION" in line]
+    assert told
+    assert all(line.endswith(about) for line in told)
+    assert about not in calendar(answer())
+
+
 def test_a_name_on_a_map_is_cut_between_its_words():
     assert cut("China National Museum of Women and Children") == "China National Museum of…"
     assert cut("LEGO Flagship Store Beijing Wangfujing") == "LEGO Flagship Store…"
@@ -335,6 +343,11 @@ async def test_the_server_offers_the_days_files_of_an_answer_that_has_one(monkey
     assert drawn.headers["content-disposition"].startswith("attachment")
     printed = await get(monkeypatch, "outing.pdf", Threads(values))
     assert len(pypdf.PdfReader(io.BytesIO(printed.content)).pages) == 1
+    report = await get(monkeypatch, "report.pdf", Threads(values))
+    names = {unquote(each.headers["content-disposition"].partition("''")[2])
+             for each in (printed, report, reply)}  # fmt: skip
+    title = " ".join(QUESTION.rstrip("?").split())
+    assert names == {f"{title}.pdf", f"2026-11-24 {title}.pdf", f"2026-11-24 {title}.ics"}
     assert (await get(monkeypatch, "outing.ics")).status_code == 404
 
 

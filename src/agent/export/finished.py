@@ -68,8 +68,12 @@ def subtitle(answer: FinishedAnswer) -> str:
     """
     asked = " ".join(answer.question.split()) if own_title(answer) else ""
     when = time_there(answer.generated_at, answer.places, answer.language)
-    sample = say("page.notice.offline", answer.language) if answer.notice else ""
-    return " · ".join(filter(None, (asked, when, sample)))
+    return " · ".join(filter(None, (asked, when, sample_remark(answer))))
+
+
+def sample_remark(answer: FinishedAnswer) -> str:
+    """Return in a few words that an answer is of the sample; nothing of another one."""
+    return say("page.notice.offline", answer.language) if answer.notice else ""
 
 
 def file_title(answer: FinishedAnswer) -> str:

@@ -18,7 +18,7 @@ from agent.evidence.outing.text import day_title, end_text, leg_text, numbers, s
 from agent.evidence.records import HOME_MAP, hours_text, map_title
 from agent.evidence.types import Outing, Place, Stop
 from agent.evidence.zones import CHINA, zone_named
-from agent.export.finished import FinishedAnswer, credit
+from agent.export.finished import FinishedAnswer, credit, sample_remark
 from agent.export.geojson import has_sane_axes
 from agent.export.svg_map import HEIGHT, WIDTH, Pin, draw_map, drawn_ways, wrap
 from agent.texts import Language, say
@@ -66,7 +66,7 @@ def _event(
         if place["address"]:
             lines.append(f"LOCATION:{_escaped(place['address'])}")
         about += [hours] if (hours := hours_text(place, language)) else []
-    about += [answer.notice] if answer.notice else []
+    about += filter(None, [sample_remark(answer)])
     if about:
         lines.append(f"DESCRIPTION:{_escaped(chr(10).join(about))}")
     return [*lines, "END:VEVENT"]

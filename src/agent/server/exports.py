@@ -117,7 +117,10 @@ def export(name: str) -> Callable[[Request], Awaitable[Response]]:
             return _refusal(error)
         await audit("export", "accepted", owner, **what)
         headers = private(security_headers(f"{format.policy(answer)}; frame-ancestors 'none'"))
-        headers["Content-Disposition"] = disposition(format.kind, name, answer.question)
+        # A calendar or a map for the pocket is looked for by its day, and is no second "report".
+        day = answer.outing["day"] if answer.outing and name.startswith("outing.") else ""
+        title = f"{day} {answer.question}"
+        headers["Content-Disposition"] = disposition(format.kind, name, title)
         content = written if isinstance(written, bytes) else written.encode("utf-8", "replace")
         return Response(content, headers=headers, media_type=format.media_type)
 
