@@ -76,6 +76,7 @@ def test_pins_and_the_names_beside_them_are_those_of_the_cards(
     assert bool(HAN.search(facts)) == (language == "zh"), facts
     pin.click()
     expect(drawn.locator(".map-tip strong, .map-choice strong").first).to_have_text(first)
+    expect(drawn.locator(".map-tip").first).to_have_css("opacity", "1")
     names = drawn.locator(".map-name").all_text_contents()
     assert names
     assert all(bool(HAN.search(name)) == (language == "zh") for name in names), names

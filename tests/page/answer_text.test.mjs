@@ -208,6 +208,20 @@ describe("the passage that bears a sentence", () => {
     assert.equal(found.get("1:2").quote, "It is so. And more.");
   });
 
+  it("is the whole one, too, where it begins within it or with the page's title", () => {
+    const title = "A page";
+    const whole = "First. It is so. And more.";
+    const quoted = [{ ...sources[0], title, quotes: ["Else.", whole] }, sources[1]];
+    for (const quote of ["It is so. And", "A page First. It is so. A", "A page\nFirst."]) {
+      const row = { ...statement, quote };
+      const found = quotesOfStatements({ text, sources: quoted, checks: { statements: [row] } });
+      assert.equal(found.get("1:2").quote, whole);
+    }
+    const alone = { ...statement, quote: "A page It stands nowhere else." };
+    const found = quotesOfStatements({ text, sources: quoted, checks: { statements: [alone] } });
+    assert.equal(found.get("1:2").quote, "It stands nowhere else.");
+  });
+
   it("comes with the words that it has otherwise, and with those that nothing bears", () => {
     const of = (more) => {
       const row = { ...statement, spans: ["Two"], ...more };

@@ -91,9 +91,14 @@ export function quotesOfStatements({ text, sources, checks }) {
   return found;
 }
 
-/** Returns what begins so, of a record its own line. @param {string} quote @param {Source} source */
-const whole = (quote, { kind, quotes }) =>
-  quotes?.find((each) => kind === "place" || each.startsWith(quote)) ?? quote;
+/**
+ * Returns what a passage, without the title, is cut from, of a record its own line.
+ * @param {string} quote @param {Source} source
+ */
+function whole(quote, { kind, title = "", quotes = [] }) {
+  const told = (quote.startsWith(title) && quote.slice(title.length).trim()) || quote;
+  return quotes.find((each) => kind === "place" || each.includes(told)) ?? told;
+}
 
 /** @param {string} text */
 const numbersIn = (text) => [...text.matchAll(LINKED)].map((found) => found[1]);

@@ -223,7 +223,8 @@ export class MapView {
   #credit() {
     const { tiles } = this.#config;
     const streets = tiles && this.#ground.hasStreets && attribution(tiles);
-    const parts = [credit(this.#places, language, this.#drawn?.mode), streets].filter(Boolean);
+    const records = [...this.#places, ...(this.#drawn?.routes ?? [])];
+    const parts = [credit(records, language, this.#drawn?.mode), streets].filter(Boolean);
     fill(this.#owner, ...parts.map((part) => el("span", {}, part)));
     this.#owner.hidden = parts.length === 0;
   }

@@ -8,6 +8,9 @@ import { readableName, shortFacts } from "./place_facts.js";
 const PIN = { width: 30, height: 38 };
 const PIN_SHAPE = "M15 37C11 26 2 22 2 13.5a13 13 0 0 1 26 0C28 22 19 26 15 37Z";
 
+/** Names below it are not read through it. */
+const TIP = { className: "map-tip", opacity: 1 };
+
 const say = translator("page.markers");
 
 /**
@@ -25,7 +28,7 @@ export function placeMarker({ place, number, at, spoken, isNew, onSelect }) {
   });
   pressable(marker, pinName(place, number, spoken), onSelect);
   marker.on("add", () => describe(marker, place));
-  marker.bindTooltip(tooltip(place, spoken), { direction: "auto", className: "map-tip" });
+  marker.bindTooltip(tooltip(place, spoken), { ...TIP, direction: "auto" });
   return marker;
 }
 
@@ -111,7 +114,7 @@ function resting(mentioned) { return mentioned ? 200 : 0; }
 function dotMarker(className, text, at) {
   const icon = L.divIcon({ className, html: el("span"), iconSize: [18, 18] });
   return labelled(L.marker(at, { icon, keyboard: false, zIndexOffset: 100 }), text).bindTooltip(
-    el("span", {}, text), { direction: "bottom", className: "map-tip", offset: [0, 8] });
+    el("span", {}, text), { ...TIP, direction: "bottom", offset: [0, 8] });
 }
 
 /** @param {L.Marker} marker @param {string} text */
