@@ -217,7 +217,7 @@ def test_that_it_is_a_sample_stands_over_the_page_until_it_is_put_away_and_below
     page: Page,
 ) -> None:
     answer, notice = part(page, "answer"), part(page, "notice")
-    told = answer.get_by_text("由人扮演模型写成")
+    told = answer.get_by_text(say("sample.recorded", "zh"))
     prose, box = answer.locator(".prose").bounding_box(), told.bounding_box()
     assert prose
     assert box
@@ -286,6 +286,7 @@ def test_a_way_is_told_step_by_step_and_leads_to_the_map_service(visit: Visits) 
 def test_another_mode_of_a_way_is_asked_for_with_one_tap(visit: Visits) -> None:
     page = visit().tab()
     turn = ends(ask(page, "从王府井到故宫怎么走？"))
+    expect(part(page, "map-column")).to_contain_text("© 高德地图")
     modes = turn.get_by_role("group", name="出行方式").get_by_role("button")
     expect(modes).to_have_text(["步行 23 分钟", "问公交怎么走", "问驾车怎么走"])
     modes.nth(1).click()
@@ -305,6 +306,11 @@ def test_on_a_phone_the_question_box_is_one_row_until_it_is_used(
     assert (page.locator(".composer-box").bounding_box() or {"height": 99})["height"] < 64
     question_box(page).tap()
     expect(chooser).to_be_visible()
+    page.locator(".question").first.tap()
+    expect(chooser).to_be_hidden()
+    files = part(page, "documents").get_by_role("button").first
+    files.tap()
+    expect(files).to_have_attribute("aria-expanded", "true")
 
 
 def test_the_weather_is_told_by_the_day_of_the_week(visit: Visits) -> None:

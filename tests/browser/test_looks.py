@@ -33,6 +33,7 @@ if SHOTS:
 MAP, THREADS = re.compile("^(地图|Map)$"), re.compile("^(打开问题列表|Open the list of questions)$")
 MENU = re.compile("^(菜单|Menu)")
 """It comes last: the page has begun."""
+EXPORT = re.compile("(导出|Export)$")
 WHO, PLAN = re.compile("^(由谁来答|Who answers)"), re.compile("^(先看计划|Plan first)$")
 WATCH_SHIFTS = """
 globalThis.shifts = [];
@@ -82,6 +83,9 @@ def states(page: Page, thread: str, question: str = ZH) -> Iterator[str]:
     page.goto(f"/app?thread={thread}")
     ends(page.locator("article.turn"))
     yield "answer"
+    page.get_by_role("button", name=EXPORT).click()
+    yield "export"
+    page.keyboard.press("Escape")
     page.locator("a.cite").nth(2).click()
     page.mouse.move(5, 5)
     expect(part(page, "citation")).to_be_visible()

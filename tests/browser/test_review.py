@@ -67,6 +67,10 @@ def test_a_short_plan_and_the_question_box_are_whole_in_the_window(
     assert go
     assert box
     assert box["y"] - go["height"] >= go["y"] > 0
+    files = part(page, "documents").get_by_role("button").first
+    files.click()
+    expect(files).to_have_attribute("aria-expanded", "true")
+    page.keyboard.press("Escape")
     question_box(page).focus()
     expect(page.get_by_role("switch", name="先看计划")).to_be_visible()
     expect(page.locator(".composer-box")).to_be_in_viewport(ratio=1)

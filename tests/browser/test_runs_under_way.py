@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 from langgraph_sdk import get_sync_client
 
+from agent.texts import say
 from tests.support.browser import BROWSER, Locator, Page, Visits, expect
 from tests.support.browser_page import STOP, ask, ends, part, thread_of, watch, watched
 from tests.support.command_line import ASPECTS_EN, EN, searches, until
@@ -137,9 +138,12 @@ def test_a_stopped_run_makes_no_further_call(
 def test_after_a_stop_the_same_thread_answers_the_next_question(
     visit: Visits, gemini: HeldGemini
 ) -> None:
-    page = visit().tab()
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    page = visit(**phone).tab()
     stopped = searching(page, gemini)
-    page.get_by_role("button", name=STOP).click()
+    stopped.locator(".question").tap()
+    expect(page.get_by_role("button", name=re.compile("^由谁来答"))).to_be_hidden()
+    page.get_by_role("button", name=STOP).tap()
     ends(stopped, "stopped")
     gemini.let_go()
     ends(ask(page, OTHER))
@@ -277,3 +281,24 @@ def test_a_wish_for_a_run_under_way_is_passed_on_and_told_once_it_is_taken_up(
     expect(turn.locator('.step[data-kind="wish"]')).to_contain_text("also the price")
     expect(turn.locator('.step[data-kind="drop"]')).to_contain_text("cathodes")
     assert any("also the price" in str(request.body) for request in gemini.requests)
+
+
+def test_a_wish_that_comes_too_late_is_given_back_with_the_reason_beside_the_answer(
+    visit: Visits, gemini: HeldGemini
+) -> None:
+    person = visit()
+    person.forgive("409")
+    person.context.route("**/steer", lambda route: route.fulfill(status=409, json={}))
+    page = person.tab()
+    turn = searching(page, gemini)
+    box = page.get_by_role("textbox", name="问题")
+    box.fill("also the price")
+    box.press("Enter")
+    reason = page.get_by_role("status").filter(has_text=say("page.server.not_now", "zh"))
+    expect(reason).to_be_visible()
+    gemini.let_go()
+    ends(turn)
+    expect(box).to_have_value("also the price")
+    expect(reason).to_be_visible()
+    box.fill("also the prices")
+    expect(reason).to_be_hidden()

@@ -110,3 +110,11 @@ def test_a_question_asked_elsewhere_shows_when_one_comes_back(
     thread = answered_thread(server, EN)
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
     expect(line(page, thread)).to_be_visible()
+
+
+def test_a_question_is_found_by_words_of_it_in_any_order(visit: Visits, server: DevServer) -> None:
+    page = visit().tab(f"/app?thread={(thread := answered_thread(server, EN))}")
+    search = page.get_by_role("searchbox")
+    for words, found in (("WORK batteries", 1), ("batteries parrots", 0)):
+        search.fill(words)
+        expect(line(page, thread)).to_have_count(found)

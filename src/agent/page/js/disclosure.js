@@ -1,6 +1,6 @@
 /** A button that unfolds a panel above or below it; Escape and a click elsewhere fold it again. */
 
-import { contains, el, icon } from "./dom.js";
+import { contains, el, focusOnClick, icon } from "./dom.js";
 
 let count = 0;
 
@@ -17,6 +17,7 @@ export function disclosure({ label, panel, name }) {
     class: "button quiet", type: "button", "aria-expanded": "false", "aria-controls": panel.id,
     onclick: () => turn(Boolean(panel.hidden)),
   }, el("span", { class: "visually-hidden" }, `${name}: `), label, icon("down"));
+  focusOnClick(button);
   const node = el("div", {
     class: "disclosure",
     onkeydown: (event) => {
@@ -53,8 +54,9 @@ export function disclosure({ label, panel, name }) {
  * @param {HTMLElement} panel @param {HTMLElement} button
  */
 function beneath(panel, button) {
+  panel.style.left = "";
   const box = panel.offsetParent;
-  if (!box || box === button.offsetParent?.closest(".disclosure") || !button.closest(".composer-box")) return;
+  if (!box || box === panel.parentElement) return;
   // The box may become another width while the panel is open.
   panel.style.left = `max(0px, min(${button.offsetLeft}px, 100% - ${panel.offsetWidth}px))`;
 }

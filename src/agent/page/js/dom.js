@@ -64,6 +64,12 @@ export function answerView(node, draw) {
   return { node, update };
 }
 
+/** Focuses by the click, not by its press: what then unfolds would move it away. @param {HTMLElement} button */
+export function focusOnClick(button) {
+  button.addEventListener("mousedown", (event) => event.preventDefault());
+  button.addEventListener("click", ({ detail }) => { if (detail) button.focus({ preventScroll: true }); });
+}
+
 /** Returns the texts within a node. @param {Node} node @returns {Text[]} */
 export function textsIn(node) {
   const walker = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);

@@ -3,7 +3,7 @@
 import { disclosure } from "../disclosure.js";
 import { answerView, el, fill, icon } from "../dom.js";
 import { askedIn, language, sentence, text as sayIn, translator } from "../i18n.js";
-import { runAddress, share, threadPath, withdraw } from "../run/server.js";
+import { runAddress, serverError, share, threadPath, withdraw } from "../run/server.js";
 import { usageDetail } from "./usage.js";
 
 const say = translator("page.answer_footer");
@@ -22,7 +22,6 @@ const FILES = /** @type {const} */ ([
 /**
  * Offers to make a day of the answer's places; the style shows it below the last answer only.
  * @param {{onAsk: (question: string) => void}} links
- * @returns {View}
  */
 export function outingView({ onAsk }) {
   /** @type {Spoken} */
@@ -40,7 +39,6 @@ export function outingView({ onAsk }) {
 /**
  * Offers what could be asked next; the style shows it below the last answer only.
  * @param {{onAsk: (question: string) => void}} links
- * @returns {View}
  */
 export function nextView({ onAsk }) {
   const node = el("div", { class: "outing-offer next", role: "group", "aria-label": say("next"),
@@ -53,7 +51,7 @@ export function nextView({ onAsk }) {
   });
 }
 
-/** Shows what could not be found out, and why. @returns {View} */
+/** Shows what could not be found out, and why. */
 export function gapsView() {
   const list = el("ul", {});
   const node = el("section", { class: "gaps", dataset: { part: "gaps" }, hidden: true },
@@ -78,7 +76,6 @@ function gapItem(message, gaps) {
 /**
  * Unfolds Google's suggestions, each unmodified in a frame without scripts or origin, made when first seen.
  * @param {AnswerLinks} links
- * @returns {View}
  */
 export function suggestionsView({ threadId }) {
   const frames = el("div", {});
@@ -108,7 +105,7 @@ function frame(src, number) {
   });
 }
 
-/** Says what the run has used. @returns {View} */
+/** Says what the run has used. */
 export function usageView() {
   const node = el("p", { class: "usage" });
   return answerView(node, (answer) => { node.textContent = answer ? usageDetail(answer.usage) : ""; });
@@ -118,7 +115,6 @@ export function usageView() {
  * Offers to copy the answer, its link, and the answer as files.
  * @param {AnswerLinks} links
  * @param {Pick<Config, "pdf"|"sharing">} config
- * @returns {View}
  */
 export function toolbarView({ threadId, isFirst, onAnew, onOnceMore }, config) {
   const files = el("div", { class: "choices" });
@@ -169,7 +165,7 @@ async function shareAnswer(threadId, message, status) {
   }
   /** @param {unknown} error */
   function failed(error) {
-    fill(status, error instanceof Error ? error.message : String(error));
+    fill(status, serverError(error).message);
   }
 }
 

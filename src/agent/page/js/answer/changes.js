@@ -9,7 +9,6 @@ const say = translator("changes");
 /**
  * Shows what has changed, below the first answer of a thread whose address names an earlier one.
  * @param {AnswerLinks} links
- * @returns {View}
  */
 export function changesView({ threadId, since, isFirst }) {
   const node = el("section", { class: "changes", dataset: { part: "changes" }, hidden: true });

@@ -22,8 +22,8 @@ if (picked) CSS.highlights.set("unsourced", picked);
  * @returns {[string, number][]}
  */
 export function countsOf({ claims = {}, statements = [] }) {
-  if ((claims.version ?? 1) > 1) return comparedCounts(claims, statements);
   const contradicted = statements.filter(({ verdict }) => verdict === "contradicted").length;
+  if ((claims.version ?? 1) > 1) return comparedCounts(claims, contradicted);
   const of = (/** @type {string} */ verdict) => claims[verdict] ?? 0;
   /** @type {[string, number][]} */
   const counts = [
@@ -38,11 +38,10 @@ export function countsOf({ claims = {}, statements = [] }) {
 /**
  * The same of an answer that a judge compared with its sources: the first of how many there are of all.
  * @param {Record<string, number>} claims
- * @param {{verdict: string}[]} statements
+ * @param {number} contradicted
  * @returns {[string, number][]}
  */
-function comparedCounts(claims, statements) {
-  const contradicted = statements.filter(({ verdict }) => verdict === "contradicted").length;
+function comparedCounts(claims, contradicted) {
   const total = claims.total - claims.own;
   const late = claims.late ?? 0;
   if (total > 0 && claims.unchecked === total) return [[late === total ? "none_in_time" : "none", total]];
@@ -87,26 +86,19 @@ export class ChecksView {
     this.node.hidden = counts.length === 0;
     this.#show("");
     const { version = 1, total = 0, own = 0 } = answer?.checks.claims ?? {};
-    if (counts.length && version > 1) this.#compare(counts, total - own);
-    else if (counts.length) this.#fill(counts, total);
+    const isCompared = version > 1;
+    if (counts.length) this.#fill(counts, isCompared ? total - own : total, isCompared);
   }
 
-  /** @param {[string, number][]} counts @param {number} total */
-  #fill(counts, total) {
-    const parts = counts.flatMap(([kind, n], index) => [index > 0 && "\u00a0· ", this.#part(kind, n)]);
-    const [before, after] = words("total", { n: total, parts: "\0" }).split("\0");
+  /** @param {[string, number][]} counts @param {number} total @param {boolean} isCompared by a judge */
+  #fill(counts, total, isCompared) {
+    const between = isCompared ? sayOf("punctuation.semicolon", language) : "\u00a0· ";
+    const [before, after] = isCompared ? [] : words("total", { n: total, parts: "\0" }).split("\0");
+    const parts = counts.flatMap(([kind, n], index) =>
+      [index > 0 && between, this.#part(kind, n, isCompared ? total : 0)]);
     const bar = el("span", { class: "checks-bar", "aria-hidden": "true" },
       ...counts.map(([kind, n]) => segment(kind, n)));
-    fill(this.node, bar, el("p", {}, before, ...parts, after));
-  }
-
-  /** @param {[string, number][]} counts @param {number} total */
-  #compare(counts, total) {
-    const bar = el("span", { class: "checks-bar", "aria-hidden": "true" },
-      ...counts.map(([kind, n]) => segment(kind, n)));
-    const between = sayOf("punctuation.semicolon", language);
-    const parts = counts.flatMap(([kind, n], index) => [index > 0 && between, this.#part(kind, n, total)]);
-    fill(this.node, bar, el("p", {}, ...parts), this.#named);
+    fill(this.node, bar, el("p", {}, before, ...parts, after), this.#named);
   }
 
   /** Tells one count; those of sentences lead to them. @param {string} kind @param {number} n */

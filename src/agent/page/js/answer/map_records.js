@@ -18,7 +18,6 @@ const SKIES = [[/雷/, "thunder"], [/[雪冰冻]/, "snow"], [/雨/, "rain"], [/[
 /**
  * Shows the routes: how far, how long, step by step, and on to the map service.
  * @param {{onAsk: (question: string) => void}} links asks for another mode
- * @returns {View}
  */
 export function routesView({ onAsk }) {
   const list = el("ul", { class: "record-list" });
@@ -112,7 +111,7 @@ function stepText({ instruction, distance_m: far }, spoken) {
   return !far || isSaid ? instruction : `${instruction} · ${metres(far, spoken)}`;
 }
 
-/** Shows the forecast day by day, with the day of the week that people plan by. @returns {View} */
+/** Shows the forecast day by day, with the day of the week that people plan by. */
 export function weatherView() {
   const places = el("div", {});
   const owner = el("p", { class: "map-credit" });

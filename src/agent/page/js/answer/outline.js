@@ -13,7 +13,7 @@ const BESIDE = matchMedia("(min-width: 87.5rem)");
 const isHeading = ({ localName, textContent, parentElement }) =>
   localName !== "strong" || parentElement?.textContent === textContent;
 
-/** @param {Element} body the answer's text, which has been shown before this is updated @returns {View} */
+/** @param {Element} body the answer's text, which has been shown before this is updated */
 export function outlineView(body) {
   const list = el("ol", {});
   const fold = el("details", {}, el("summary", {}, say("outline")), list);

@@ -14,7 +14,6 @@ const DAY = /^\d{4}-\d\d-\d\d/;
 
 /**
  * Lists the sources an answer cites, under their numbers; the map's, which say little, folded.
- * @returns {View}
  */
 export function sourcesView() {
   const list = el("ol", { class: "source-list" });

@@ -75,9 +75,9 @@ export class AssistantChoice {
 export function choicesOf(assistants) {
   const offered = assistants.map(({ assistant_id: id, graph_id: graphId, name, description }) => {
     const isOwn = !name || name === graphId;
-    const isKnown = isOwn && TITLES.has(graphId);
-    const title = isKnown ? TITLES.get(graphId) ?? "" : name || graphId;
-    const line = isKnown ? LINES.get(graphId) ?? "" : description ?? "";
+    const known = isOwn ? TITLES.get(graphId) : "";
+    const title = known || name || graphId;
+    const line = known ? LINES.get(graphId) ?? "" : description ?? "";
     return { value: isOwn ? graphId : id, graphId, title, line };
   });
   return offered.sort((one, other) => rank(one.value) - rank(other.value));
@@ -88,6 +88,6 @@ export function choicesOf(assistants) {
  * @param {string} value
  */
 function rank(value) {
-  const known = [...TITLES.keys()];
-  return known.includes(value) ? known.indexOf(value) : known.length;
+  const at = [...TITLES.keys()].indexOf(value);
+  return at < 0 ? TITLES.size : at;
 }

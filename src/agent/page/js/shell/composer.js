@@ -1,6 +1,6 @@
 /** The question box: what to ask, who answers, from where, and whether to see the plan first. */
 
-import { el, fill, icon } from "../dom.js";
+import { el, fill, focusOnClick, icon } from "../dom.js";
 import { translator } from "../i18n.js";
 import { isAwaited } from "../run/turns.js";
 import { AssistantChoice } from "./assistant_choice.js";
@@ -37,7 +37,7 @@ export class Composer {
   #busy = false;
   #waiting = false;
   #stopping = false;
-  /** What became of the last wish. */
+  /** What became of the last wish; beside one that was given back, until something else is written. */
   #told = "";
 
   /**
@@ -47,19 +47,22 @@ export class Composer {
    */
   constructor(near, listeners) {
     this.#listeners = listeners;
-    // It takes the focus of a press: without any in it, the box of a phone folds from under the finger.
-    const plan = el("label", { class: "switch button quiet", title: say("plan_hint"), tabindex: -1 },
+    const plan = el("label", { class: "switch button quiet", title: say("plan_hint") },
       this.#planBox, el("span", {}, say("plan")));
     this.#text = el("textarea", {
       id: "question", class: "composer-text", dir: "auto", rows: 1, "aria-label": say("question"),
       placeholder: say("first"), enterkeyhint: "send",
-      oninput: () => this.#show(),
+      oninput: () => {
+        this.#told = "";
+        this.#show();
+      },
       onkeydown: (event) => this.#key(event),
     });
     const press = () => { if (this.#busy) this.#stop(); else this.#ask(); };
     this.#send = el("button", { class: "button primary send", type: "button", onclick: press });
     this.#steer = el("button",
       { class: "button", type: "button", hidden: true, onclick: () => this.#add() }, say("add"));
+    [plan, this.#send].forEach(focusOnClick);
     this.node = el("div", { class: "composer-box" }, this.#text, this.#note,
       el("div", { class: "composer-row" },
         el("div", { class: "composer-options" },
@@ -112,7 +115,7 @@ export class Composer {
     this.#waiting = turn?.status === "waiting";
     if (!this.#busy) {
       this.#stopping = false;
-      this.#told = "";
+      if (!this.#text.value) this.#told = "";
     }
     const next = this.#waiting ? "aside" : turn ? "next" : "first";
     this.#text.placeholder = say(this.#busy ? "wish" : next);
@@ -142,7 +145,7 @@ export class Composer {
       return;
     }
     if (!question || this.#left() < 0 || !this.#isSettled) return;
-    this.#text.value = "";
+    this.#text.value = this.#told = "";
     this.#documents?.close();
     this.#listeners.onAsk({ ...this.options, question });
     this.#show();
@@ -191,8 +194,8 @@ export class Composer {
     try {
       await this.#listeners.onSteer(wishOf(text));
       this.#told = say("steered");
-    } catch (error) {
-      this.#told = error instanceof Error ? error.message : String(error);
+    } catch (/** @type {any} */ error) {
+      this.#told = error.message;
       this.giveBack(text);
     }
     this.#show();
@@ -224,7 +227,7 @@ export class Composer {
   #noteText(left) {
     if (left < 0) return say("over", { over: -left });
     if (left < NEARLY_FULL) return say("long", { left });
-    if (this.#busy) return this.#told || null;
+    if (this.#busy || this.#told) return this.#told || null;
     if (this.#documents?.isReady === false) return say("files");
     if (!this.#rules.isWhole) return say("rules");
     return this.#waiting ? say("waiting") : null;

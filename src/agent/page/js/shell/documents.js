@@ -59,7 +59,6 @@ export class DocumentsView {
     return { collections: names.join(","), ...(this.#only.checked && { sources: "own" }) };
   }
 
-  /** Unfolds the panel. */
   open() { if (this.#fold.button.ariaExpanded !== "true") this.#fold.button.click(); }
 
   close() { this.#fold.close(); }
@@ -109,17 +108,17 @@ export class DocumentsView {
           bar.value = share;
           fill(words, share < 1 ? `${Math.round(share * 100)} %` : say("reading"));
         });
-        bar.remove();
         const way = told.outcome === "same" ? "same" : "read";
         const note = told.note[language] ?? "";
         fill(words, say(way, { n: told.passages }), note && ` · ${note}`);
         row.classList.add("done");
         return note;
       } catch (error) {
-        bar.remove();
         words.className = "warn";
         fill(words, this.#why(error));
         return null;
+      } finally {
+        bar.remove();
       }
     };
   }

@@ -66,7 +66,6 @@ function sampleNotice(more, canConnect) {
   return node;
 }
 
-/** Tells whether the notice was put away in this tab. */
 function isPutAway() {
   try {
     return sessionStorage.getItem(PUT_AWAY) !== null;

@@ -6,7 +6,7 @@ import { hasText, translator } from "../i18n.js";
 import { MapView } from "../map/map.js";
 import { hasScene } from "../map/scene.js";
 import { Conversation } from "../run/conversation.js";
-import { assistants, statusOf, threadPath } from "../run/server.js";
+import { assistants, serverError, threadPath } from "../run/server.js";
 import { DocumentsView } from "./documents.js";
 import { Layout, part } from "./layout.js";
 import { menu, notifyEnd } from "./menu.js";
@@ -148,15 +148,14 @@ export class Page {
       this.composer.choose(this.conversation.current?.assistant);
       this.turns.showLast();
     } catch (error) {
-      const status = statusOf(error);
+      const { status, message } = serverError(error);
       if (status === 401) {
         this.#signIn.open(this.#config.user);
         return;
       }
       const way = status === 404
         ? { again: () => this.#new(), label: say("new") } : { again: () => this.#follow() };
-      const reason = error instanceof Error ? error.message : String(error);
-      this.#instead = failed({ text: say("lost", { reason }), ...way });
+      this.#instead = failed({ text: say("lost", { reason: message }), ...way });
       this.#show();
     }
   }

@@ -100,16 +100,16 @@ export class Sidebar {
   #show() {
     if (this.#list.querySelector(".sure, .rename")) return;
     const focused = document.activeElement?.closest(".thread")?.getAttribute("data-thread-id");
-    const words = this.#query.value.trim().toLowerCase();
+    const words = this.#query.value.toLowerCase().split(/\s+/).filter(Boolean);
     const shown = this.#threads.slice(0, this.#limit)
-      .filter(({ title }) => title.toLowerCase().includes(words));
+      .filter(({ title }) => words.every((word) => title.toLowerCase().includes(word)));
     const days = Object.groupBy(shown, ({ updated_at: when }) => dayOf(when));
     const groups = Object.entries(days).map(([day, threads = []]) =>
       el("section", { "aria-label": say(day) }, el("h3", { class: "thread-day" }, say(day)),
         el("ol", {}, ...threads.map((thread) => this.#row(thread)))));
     fill(this.#list, ...groups,
-      shown.length === 0 && el("p", { class: "muted small none" }, say(words ? "nothing" : "none")));
-    this.#more.hidden = Boolean(words) || this.#threads.length <= this.#limit;
+      shown.length === 0 && el("p", { class: "muted small none" }, say(words.length ? "nothing" : "none")));
+    this.#more.hidden = words.length > 0 || this.#threads.length <= this.#limit;
     const links = this.#links();
     const stop = links.find((link) => threadIdOf(link) === (focused ?? this.#current)) ?? links[0];
     stop?.setAttribute("tabindex", "0");
