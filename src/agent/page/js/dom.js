@@ -64,7 +64,7 @@ export function answerView(node, draw) {
   return { node, update };
 }
 
-/** Focuses by the click, not by its press: what then unfolds would move it away. @param {HTMLElement} button */
+/** Focuses at the click, not at its press: what then unfolds would move it. @param {HTMLElement} button */
 export function focusOnClick(button) {
   button.addEventListener("mousedown", (event) => event.preventDefault());
   button.addEventListener("click", ({ detail }) => { if (detail) button.focus({ preventScroll: true }); });
