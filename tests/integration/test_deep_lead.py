@@ -417,6 +417,21 @@ async def test_only_the_lines_that_rest_on_a_number_from_nowhere_are_assumed_and
     assert len(llm.asked("deep_explore")) == 2, "what stands is no reason to wait"
 
 
+async def test_a_number_that_the_lead_has_only_thought_of_is_assumed() -> None:
+    llm = Lead(
+        lambda turn: [search("电芯成本")],
+        lambda turn: [
+            think("人力按 8765 元算"),
+            code("print(f'417 × 2 = {834}')\nprint(417 * 8765)"),
+        ],
+        lambda turn: [end()],
+    )
+    async with deep_laboratory(llm, web=Web(long_page)) as lab:
+        state = await research(lab)
+    [source] = [each for each in state["sources_gathered"] if each["id"] == "c0-0"]
+    assert source["assumed"] == [f"3655005{say('tools.assumed', 'zh', numbers='8765')}"]
+
+
 async def test_a_number_that_no_line_rests_on_is_no_assumption() -> None:
     program = "width = 8765\nprint(f'417 × 3 = {417 * 3}')"
     llm = calculating(program)

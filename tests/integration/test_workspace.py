@@ -14,6 +14,7 @@ from agent.assistants.common.workspace import Item, Workspace, Workspaces
 from agent.core.errors import StoreFailed
 from agent.runs.sql import KEEP_SECONDS, Place
 from agent.runs.workspace_store import KEPT_TURNS, Room, WorkspaceStore, room_of_turn
+from agent.texts import say
 from tests.support.postgres import database_fixture, postgres_fixture, where_fixture, written_down
 
 __all__ = ["database_fixture", "postgres_fixture", "where_fixture"]
@@ -120,6 +121,26 @@ async def test_what_a_known_page_says_anew_in_a_later_turn_is_kept_below_its_tex
     assert again.text == later.text
     (stored,) = await house.workspace("t3").items()
     assert stored.text == later.text
+
+
+async def test_what_a_search_shows_of_a_page_and_its_reader_has_missed_is_kept_with_it(
+    house: House,
+) -> None:
+    workspace, read = house.workspace(), "A node costs USD 0.202 an hour.\nPrices change."
+    page = replace(a_page("a", read), snippet="A node costs USD 0.202 an hour.")
+    (first,) = await workspace.keep([page])
+    assert first.text == read
+    shown = "A node costs **USD 0.202** an hour. The large node costs USD 0.397."
+    (again,) = await workspace.keep([replace(page, snippet=shown)])
+    assert again.text == f"{read}\nThe large node costs USD 0.397."
+    (third,) = await workspace.keep([replace(page, snippet="It is billed by the second.")])
+    assert third.text == f"{again.text}\nIt is billed by the second."
+
+
+async def test_a_summary_by_a_model_is_no_part_of_a_page(house: House) -> None:
+    summary = say("search.summary", "en", text="Nodes are cheap.")
+    (kept,) = await house.workspace().keep([replace(a_page("a"), snippet=summary)])
+    assert kept.text == a_page("a").text
 
 
 async def test_many_who_keep_the_same_at_once_get_one_id(house: House) -> None:

@@ -14,11 +14,11 @@ from agent.assistants.common.previous import (
     carried,
     listed_last,
     opened_previous,
-    previous_lines,
     previous_of,
     shown_lines,
     turns_of,
 )
+from agent.assistants.common.previous_lines import previous_lines
 from agent.core.strings import estimated_tokens
 from agent.evidence.claims.corrected import with_quotes
 from agent.evidence.claims.outcomes import Outcome

@@ -14,12 +14,8 @@ from agent.assistants.common.draft import Draft
 from agent.assistants.common.excerpts import excerpt_lines, sentences_by_id, sentences_of
 from agent.assistants.common.gaps import NOT_LOOKED_UP, brought_by_map, gap_lines
 from agent.assistants.common.listed_places import found_lines
-from agent.assistants.common.previous import (
-    NO_PREVIOUS,
-    planned_before,
-    previous_lines,
-    shown_lines,
-)
+from agent.assistants.common.previous import NO_PREVIOUS, planned_before, shown_lines
+from agent.assistants.common.previous_lines import previous_lines
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.shown_records import days_forecast, forecast_lines, ways_said
 from agent.assistants.common.steering import new_wishes, wished, with_wishes

@@ -12,11 +12,8 @@ from agent.assistants.common.forms import SearchQueryList
 from agent.assistants.common.gaps import parsed_or_gap
 from agent.assistants.common.own_documents import documents_asked_for, readable_collections
 from agent.assistants.common.preferences import person_of, with_preferences
-from agent.assistants.common.previous import (
-    planned_before,
-    previous_lines,
-    shown_lines,
-)
+from agent.assistants.common.previous import planned_before, shown_lines
+from agent.assistants.common.previous_lines import previous_lines
 from agent.assistants.common.question import Asked, FirstQueryList, asked, asked_by_rules, turn_of
 from agent.assistants.common.remembered import begun_previous
 from agent.assistants.common.review_plan import waiting

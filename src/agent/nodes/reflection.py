@@ -9,7 +9,8 @@ from agent.assistants.common.forms import Reflection, ReflectionOnDay, WebReflec
 from agent.assistants.common.gaps import answered_empty, ask_or_gap, brought_by_map, gap_lines
 from agent.assistants.common.listed_places import listed_places, said_by_pages
 from agent.assistants.common.map_tasks import plan_queries
-from agent.assistants.common.previous import NO_PREVIOUS, previous_lines, shown_lines
+from agent.assistants.common.previous import NO_PREVIOUS, shown_lines
+from agent.assistants.common.previous_lines import previous_lines
 from agent.assistants.common.question import question_as_query
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.shown_records import distinct_places, forecast_lines, ways_said

@@ -12,9 +12,11 @@ from itertools import zip_longest
 from urllib.parse import urlsplit
 
 from agent.core.processor import compute, lazy_property
+from agent.core.strings import letters_of
 from agent.evidence.claims.passages import Passage
 from agent.evidence.figure_index import FigureIndex
 from agent.evidence.figures import Figure, distinct, figures, same
+from agent.evidence.language import sentence_spans
 from agent.evidence.markdown import canonical
 from agent.evidence.pieces import packed
 from agent.evidence.stated import states
@@ -22,7 +24,7 @@ from agent.evidence.types import Place, Source, SourceKind
 from agent.knowledge.ranking import Bm25, best_first, rarity
 from agent.knowledge.terms import terms
 from agent.runs.workspace_store import KeptRow, Room, Thing, WorkspaceStore
-from agent.search.hits import Hit, only_known
+from agent.search.hits import Hit, only_known, summary_label
 
 _LETTERS: dict[SourceKind, str] = {
     "page": "w", "place": "a", "paper": "l", "filing": "l", "document": "f",
@@ -291,20 +293,18 @@ class Workspace:
     async def keep(self, items: Sequence[Item]) -> list[Item]:
         """Keep things, each once, and return them in order as they are kept, with their ids.
 
-        Of two with the same address the longer text stays; what a page that an earlier turn has
-        read says anew comes below that. Raises StoreFailed.
+        Of two with the same address the longer text stays, of an earlier turn its own; what the
+        other says besides comes below it. Raises StoreFailed.
         """
-        store = self.workspaces.store
-        before = {row.id: row.turn for row in await store.rows(self.room)}
-        names = await self._put(items)
+        rows = await self.workspaces.store.rows(self.room)
+        earlier = {row.id for row in rows if row.turn != self.room.turn}
+        known = {item.key: item for item in await self.workspaces.load(self.room, rows)}
+        grown = await compute(
+            lambda: [_grown(known.get(item.key), item, earlier) for item in items],
+            otherwise=lambda: [*items],
+        )
+        names = await self._put(grown)
         kept = {item.id: item for item in await self.items(names)}
-        again = [
-            (kept[name], item)
-            for name, item in zip(names, items, strict=True)
-            if name in kept and before.get(name, self.room.turn) != self.room.turn
-        ]
-        if again and (grown := await compute(lambda: _grown(again), otherwise=list[Item])):
-            kept |= {item.id: item for item in await self.items(await self._put(grown))}
         return [kept[name] for name in names if name in kept]
 
     async def _put(self, items: Sequence[Item]) -> list[str]:
@@ -340,17 +340,29 @@ class Workspace:
         return await self.workspaces.load(self.room, filter(wanted, rows))
 
 
-def _grown(again: Iterable[tuple[Item, Item]]) -> list[Item]:
-    """Return the known things that say more now, with those lines below their texts."""
-    grown = list[Item]()
-    for known, item in again:
-        said, says = known.words, only_known(item.words, ())
-        lines = filter(None, map(str.strip, says.splitlines())) if says not in said else ()
-        if news := [line for line in lines if line not in said]:
-            text = "\n".join([said, *news])
-            more = replace(known, text=text) if known.text else replace(known, snippet=text)
-            grown.append(more)
-    return grown
+def _grown(known: Item | None, item: Item, earlier: Collection[str]) -> Item:
+    """Return a thing with all that is known of it and that was found anew, each sentence once.
+
+    A search shows of a page what answers its query, also where a reader has missed it.
+    """
+    both = [item] if known is None else [known, item]
+    lead = max(both, key=lambda one: (one.id in earlier, len(one.words)))
+    # A page could write our markers.
+    every = [only_known(text, ()) for one in both for text in (one.text, one.snippet)]
+    words, news = only_known(lead.words, ()), list[str]()
+    others = dict.fromkeys(text for text in every if text not in words)
+    said = letters_of(words) if others else ""
+    for text in others:
+        if lead.text and summary_label(text):
+            continue
+        for begin, end in sentence_spans(text):
+            if (letters := letters_of(text[begin:end])) not in said:
+                news.append(text[begin:end])
+                said += letters
+    if not news:
+        return lead
+    whole = "\n".join([lead.words, *news])
+    return replace(lead, text=whole) if lead.text else replace(lead, snippet=whole)
 
 
 def _thing(item: Item) -> Thing:

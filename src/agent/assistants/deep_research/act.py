@@ -326,17 +326,18 @@ class _Step:
         return KeptInside(texts, public, before) if texts else None
 
     async def _unfounded(self, program: str) -> list[str]:
-        """Return the numbers of a program that neither sources, question nor notes have.
+        """Return the numbers of a program that neither sources nor question have.
 
-        Results of earlier programs are known, but for what rests on numbers from nowhere.
+        A thought is no source: what was put there first would be proved by itself. Results of
+        earlier programs are known, but for what rests on numbers from nowhere.
         """
         state, turn = self.state, self.state["turn"]
-        texts = [turn["question"], turn["today"], state["conversation"], *state.get("notes", [])]
-        texts += self._aside()
-        for message in topic_messages(state):
-            calls = message.tool_calls if isinstance(message, AIMessage) else []
-            texts += [thought_of(call) for call in calls]
-            texts += [] if message.name == CODE else [str(message.text)]
+        texts = [turn["question"], turn["today"], state["conversation"]]
+        texts += [
+            str(message.text)
+            for message in topic_messages(state)
+            if isinstance(message, ToolMessage) and message.name != CODE
+        ]
         sources = [*state["previous"]["sources"], *state.get("sources_gathered", [])]
         texts += [
             line
@@ -346,7 +347,7 @@ class _Step:
             if line not in source.get("assumed", ())
         ]
         texts += (await self._own()).texts.values()
-        texts += [item.text for item in await self.workspace.items()]
+        texts += [item.words for item in await self.workspace.items()]
         return await compute(lambda: unfounded(program, texts), otherwise=list)
 
     def _texts(

@@ -14,7 +14,7 @@ from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.gaps import STOPPED_EARLY, ask_or_gap, run_gap, stopped_early
 from agent.assistants.common.material import with_ids_of
 from agent.assistants.common.own_documents import SEARCH_DOCUMENTS, own_scope, search_own
-from agent.assistants.common.previous import previous_lines
+from agent.assistants.common.previous_lines import previous_lines
 from agent.assistants.common.search import map_tools
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.steering import new_wishes, wished, with_wishes

@@ -24,7 +24,7 @@ from agent.assistants.common.preferences import (
     preferring,
     with_preferences,
 )
-from agent.assistants.common.previous import previous_lines
+from agent.assistants.common.previous_lines import previous_lines
 from agent.assistants.common.remembered import begun_previous
 from agent.assistants.common.review_plan import waiting
 from agent.assistants.common.services import GetServices, Services

@@ -12,7 +12,7 @@ from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.forms import Words
 from agent.assistants.common.gaps import parsed_or_gap, run_gap
 from agent.assistants.common.material import chosen_passages, page_elements, without_quotes_of
-from agent.assistants.common.previous import previous_lines
+from agent.assistants.common.previous_lines import previous_lines
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
 from agent.assistants.common.turn import Share, context_limit, meter_of, room_of, share_spent

@@ -25,7 +25,7 @@ from agent.assistants.common.material import (
     without_shown,
 )
 from agent.assistants.common.own_documents import own_scope
-from agent.assistants.common.previous import previous_lines
+from agent.assistants.common.previous_lines import previous_lines
 from agent.assistants.common.rounds import WriterBrief, with_revision, write_in_rounds
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.steering import new_wishes, wish_lines, wished, with_wishes

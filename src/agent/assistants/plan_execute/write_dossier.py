@@ -18,7 +18,7 @@ from agent.assistants.common.gaps import TASK_GAPS, brought_by_map, gap_lines, r
 from agent.assistants.common.inside_words import KeptInside, public_texts
 from agent.assistants.common.looks import Looks
 from agent.assistants.common.own_documents import own_scope
-from agent.assistants.common.previous import previous_lines
+from agent.assistants.common.previous_lines import previous_lines
 from agent.assistants.common.rounds import WriterBrief, with_revision, write_in_rounds
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.steering import new_wishes, wish_lines, wished, with_wishes

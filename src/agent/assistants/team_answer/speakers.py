@@ -23,7 +23,8 @@ from langchain_core.tools import BaseTool
 
 from agent.assistants.common.conversation import prompt_tokens, tools_tokens
 from agent.assistants.common.material import with_ids_of
-from agent.assistants.common.previous import NO_PREVIOUS, previous_lines
+from agent.assistants.common.previous import NO_PREVIOUS
+from agent.assistants.common.previous_lines import previous_lines
 from agent.assistants.common.steering import with_wishes
 from agent.assistants.common.turn import context_limit
 from agent.assistants.common.whole_documents import WholeDocuments, document_elements
