@@ -5,14 +5,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from langchain_core.messages import ToolCall
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent.assistants.common.search import SearchResult
-from agent.assistants.common.toolbox import ToolOutcome
 from agent.assistants.common.workspace import Item
 from agent.assistants.deep_research.compress_topic import topic_element
-from agent.assistants.deep_research.explorers import Finding, _line, _shown
+from agent.assistants.deep_research.explorers import Finding, _line
 from agent.assistants.deep_research.graph import build_graph
 from agent.assistants.deep_research.state import TopicResult
 from agent.core.budget import Meter
@@ -23,7 +20,6 @@ from agent.prompts import element
 from agent.reading.reader import Article
 from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from agent.sample.model.text import block
-from agent.search.hits import Hit
 from agent.texts import say
 from tests.support.deep_lab import (
     ZH,
@@ -139,7 +135,9 @@ async def test_explorers_search_side_by_side_and_bring_quotes_that_pages_really_
     )
     async with deep_laboratory(llm, web=Web(long_page)) as lab:
         state = await research(lab)
-    assert [block(turn.user, "topic") for turn in llm.asked("deep_find")] == ["成本", "安全"]
+    asked = [block(turn.user, "topic") for turn in llm.asked("deep_find")]
+    assert asked == ["成本: 成本的数字", "安全: 安全的数字"], "with what the plan wants of it"
+    assert block(llm.asked("deep_explore")[1].user, "topic") == "", "what follows is of them all"
     [shown] = answers(llm.asked("deep_explore")[-1], "explore")
     assert f"- 电芯每千瓦时 417 元 “{FACT}” [^w" in shown
     assert "这句话哪一页都没有" not in shown
@@ -163,7 +161,7 @@ async def test_each_explored_topic_keeps_all_its_findings_and_its_own_pages() ->
     ids = dict[str, list[str]]()
 
     def dozen(turn: ModelTurn) -> ModelReply:
-        topic = block(turn.user, "topic")
+        topic = block(turn.user, "topic").partition(":")[0]
         name, *_ = ids[topic] = page_ids(turn.user)
         told = {
             f"{topic}的第{n}个事实{'很长' * 150}": f"第{n}段讲行业历史，与成本无关"
@@ -342,17 +340,6 @@ def test_a_page_that_was_read_in_a_later_round_bears_what_it_says() -> None:
     assert _line(fact, [opened, replace(late, snippet=told)]) == line
 
 
-def test_what_a_query_has_shown_of_a_page_is_quoted_though_it_is_kept_in_other_words() -> None:
-    kept = Item("page", "A loan", "https://a.example/", text="A bank. " * 9, id="w111-11")
-    hits = [Hit("A loan", kept.url, words) for words in ("The loan is for £12,500.", "A bank.")]
-    outcome = ToolOutcome(ToolCall(name="search", args={}, id="1"))
-    outcome.results = [SearchResult("q", hits[:1]), SearchResult("q", hits[1:])]
-    outcome.items = [[kept], [kept]]
-    fact = Finding(fact="It is £12,500", quote="The loan is for £12,500.", id="w111-11")
-    line = "- It is £12,500 “The loan is for £12,500.” [^w111-11]"
-    assert _line(fact, [*_shown(outcome)]) == line
-
-
 async def test_explorers_look_into_planned_topics_that_are_called_by_their_ids() -> None:
     llm = Lead(
         lambda turn: [explore("T1 | 电芯成本", "[t2]: 起火", "T9 | 回收")],
@@ -362,7 +349,7 @@ async def test_explorers_look_into_planned_topics_that_are_called_by_their_ids()
     async with deep_laboratory(llm, web=Web(long_page)) as lab:
         state = await research(lab)
     asked = {block(turn.user, "topic") for turn in llm.asked("deep_find")}
-    assert asked == {"成本", "安全", "T9"}
+    assert asked == {"成本: 成本的数字", "安全: 安全的数字", "T9"}
     assert [query["query"] for query in state["queries"]] == ["电芯成本", "安全", "回收"]
     assert [topic["status"] for topic in state["plan"]] == ["done", "done"]
 

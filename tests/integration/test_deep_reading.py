@@ -16,6 +16,7 @@ from agent.reading.reader import Article, Reader
 from agent.runs.reply_cache import ReplyCache
 from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from agent.sample.model.text import block
+from agent.texts import say
 from tests.support.deep_lab import (
     ZH,
     DeepLab,
@@ -107,6 +108,21 @@ async def test_a_page_and_what_it_links_to_are_read_cited_and_paid_for_once() ->
     assert [source["url"] for source in told(state)["sources"]] == [LICENCE]
     assert told(state)["checks"]["pages_opened"] == 5, "the hits, one of them twice, and the link"
     assert reader.asked.count(LICENCE) == 1
+
+
+async def test_searches_leave_the_lead_a_tenth_of_the_pages_to_open_and_it_knows_how_many() -> None:
+    def searches_on(number: int) -> Any:
+        return lambda turn: (think(), search(f"许可{number}"), search(f"费用{number}"))
+
+    def opens_last(turn: ModelTurn) -> tuple[FunctionCall, ...]:
+        return (read(shown_urls(turn)[-1]),)
+
+    llm = Steps(searches_on(1), searches_on(2), opens_last, ends())
+    async with deep_laboratory(llm) as lab:
+        state = await research(lab, LinkedPages(), max_page_reads=10)
+    assert say("reading.spent", "zh") not in llm.results("read_page")[0]
+    assert [block(turn.user, "left") for turn in llm.asked("deep_explore")][2].endswith("1 页")
+    assert told(state)["checks"]["pages_opened"] == 10
 
 
 async def test_a_page_opened_beside_the_end_is_kept_with_its_topic() -> None:

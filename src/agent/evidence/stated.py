@@ -72,7 +72,7 @@ def bounds(figure: Figure, known: Iterable[Figure]) -> bool:
     )
 
 
-def agrees(span: str, quote: str) -> bool:
+def quote_says(span: str, quote: str) -> bool:
     """Return whether a quote says what the span says: the same words, or its figures alone.
 
     One end of a range is not what the range says: ¥80 of ¥80–120. A time or a day may be.

@@ -66,6 +66,7 @@ from agent.assistants.deep_research.tools import (
     offers_maps,
     own_tools,
     reads_left,
+    reads_of_searches,
     ruled,
     stated_reason,
     thought_of,
@@ -223,7 +224,10 @@ class _Step:
         plan = self.state.get("plan", [])
         matters = explored_topics(call, {topic["id"]: topic["name"] for topic in plan})
         named = [(topic_named(plan, each.topic), each) for each in matters]
-        return [replace(each, topic=topic["name"]) if topic else each for topic, each in named]
+        return [
+            replace(each, topic=topic["name"], wanted=topic["what_to_find"]) if topic else each
+            for topic, each in named
+        ]
 
     def _with_topics(self, update: DeepUpdate, explored: Sequence[Explored]) -> DeepUpdate:
         """Return the update with a topic for each matter that explorers have looked into.
@@ -249,6 +253,9 @@ class _Step:
                 update["gaps"].append(run_gap("deep_research.no_pages", language, query=each.topic))
         if explored:
             update["plan"] = self._plan([entry["topic"] for entry in changed])
+            if state["topic"] in {entry["topic"] for entry in changed}:
+                # The next planned one begins; without any, what follows is of the whole question.
+                update["topic"] = ""
         opened = {page["id"] for page in update["pages_found"] if page.get("opened")}
         changed += filter(None, (_with_opened(each, opened) for each in topics.values()))
         if changed:
@@ -271,7 +278,7 @@ class _Step:
         own = await self._own()
         self.read = {canonical(item.url) for item in items if item.text}
         self.opener = PageOpener(
-            self.services, self.meter, reads_left(state, configuration),
+            self.services, self.meter, reads_of_searches(state, configuration),
             configuration.max_parallel_reads, items,
         )  # fmt: skip
         policy = ToolPolicy(

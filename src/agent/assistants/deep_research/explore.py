@@ -54,6 +54,7 @@ from agent.assistants.deep_research.tools import (
     THINK,
     offers_maps,
     own_tools,
+    reads_left,
 )
 from agent.configuration import Configuration
 from agent.core.budget import Meter, no_usage
@@ -200,6 +201,9 @@ def left(state: DeepState, configuration: Configuration) -> str:
         rounds=str(max(1, rounds)),
         topics=str(max(1, topics)),
     )
+    if configuration.max_page_reads:
+        pages = str(reads_left(state, configuration))
+        text += say("deep_research.left_of_pages", state["turn"]["language"], pages=pages)
     if not offers_maps(state, configuration):
         return text
     used = (state.get("usage") or no_usage())["map_calls"]

@@ -56,6 +56,7 @@ class Explored:
     """Hold what the exploring of one matter has brought."""
 
     topic: str
+    wanted: str = ""
     lines: list[str] = field(default_factory=list)
     """Findings as marked lines."""
     open: list[str] = field(default_factory=list)
@@ -114,7 +115,7 @@ async def explore_side_by_side(box: Toolbox, topics: Sequence[ToExplore]) -> lis
 
 
 async def _explored(box: Toolbox, matter: ToExplore) -> Explored:
-    explored, queries = Explored(matter.topic), list(matter.queries)
+    explored, queries = Explored(matter.topic, matter.wanted), list(matter.queries)
     for _ in range(_ROUNDS):
         call = ToolCall(name=SEARCH, args={"queries": queries}, id="", type="tool_call")
         outcomes = box.planned([call])
@@ -148,7 +149,7 @@ async def _asked(
     values = {
         "today": turn["today"],
         "question": cut_to_tokens(turn["question"], _RESULTS // 10),
-        "topic": explored.topic,
+        "topic": ": ".join(filter(None, [explored.topic, explored.wanted])),
         "found": "\n".join(explored.told),
         "results": Raw("\n".join(shown)),
     }

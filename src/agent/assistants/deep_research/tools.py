@@ -96,6 +96,8 @@ class ToExplore:
 
     topic: str
     queries: tuple[str, ...]
+    wanted: str = ""
+    """What the plan says is to be found of it."""
 
 
 def explored_topics(call: ToolCall, planned: Mapping[str, str] | None = None) -> list[ToExplore]:
@@ -162,6 +164,8 @@ MOVED: Final = "moved"
 PLANNED_LEFT: Final = "planned_left"
 MAX_CALLS = 12
 """Calls of one message that are done."""
+_KEPT = 10
+"""The part of a turn's pages, one in so many, that no search opens by itself."""
 
 
 @dataclass(frozen=True)
@@ -366,3 +370,8 @@ def reads_left(state: DeepState, configuration: Configuration) -> int:
     """Return how many pages the model may still open in this turn."""
     counts: Counts = state.get("counts") or Counts()
     return max(0, configuration.max_page_reads - counts.get("pages_opened", 0))
+
+
+def reads_of_searches(state: DeepState, configuration: Configuration) -> int:
+    """Return how many pages searches may still open by themselves: the lead keeps a tenth."""
+    return max(0, reads_left(state, configuration) - configuration.max_page_reads // _KEPT)

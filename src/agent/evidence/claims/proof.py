@@ -20,11 +20,11 @@ from agent.evidence.mentions import mentioned, without_origins
 from agent.evidence.quotes import drops_more, span_in
 from agent.evidence.shown_sums import right_results
 from agent.evidence.stated import (
-    agrees,
     bounds,
     gives_all,
     hour_of,
     only_figures,
+    quote_says,
     says,
     states,
     without_figures,
@@ -231,7 +231,7 @@ class _Proof:
             and (passage or not self._is_borne(span, statement))
         )
         if letter == "x" and passage:
-            if all(agrees(span, quote) for span in spans):
+            if all(quote_says(span, quote) for span in spans):
                 return Outcome("unchecked", passages=passages)
             return Outcome("contradicted", spans, (passage,), quote, fix=fix)
         verdict: Verdict = "missing" if spans and letter in ("p", "n", "x") else "unchecked"
