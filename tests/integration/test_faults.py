@@ -10,7 +10,7 @@ import pytest_asyncio
 
 from agent.core.errors import ConfigurationError
 from agent.sample.model.request import ModelReply
-from agent.texts import problem_text
+from agent.texts import problem_text, say
 from tests.support.faults import (
     STAGES,
     Ended,
@@ -158,6 +158,7 @@ async def test_a_key_refused_at_the_first_call_ends_the_run_by_its_name(lab: Lab
         await lab.ask(ZH, "a key refused")
     assert caught.value.name == "GEMINI_API_KEY"
     assert problem_text(caught.value, "en").startswith("GEMINI_API_KEY is not valid")
+    assert say("faults.key_refused", "zh") in str(caught.value), "a page tells it as it was raised"
     assert len(lab.gemini.requests) - before == 1
 
 

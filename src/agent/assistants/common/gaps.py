@@ -390,11 +390,11 @@ async def ask_or_gap(
     except ConfigurationError:
         raise
     except AgentError as error:
-        if isinstance(error, KeyRefused) and error.at_once:
-            raise ConfigurationError(
-                error.variable, "is not valid: its service refused it", fault="key_refused"
-            ) from error
         language = turn["language"]
+        if isinstance(error, KeyRefused) and error.at_once:
+            # Servers tell the asker what a run failed with as it was raised.
+            problem = say("faults.key_refused", language)
+            raise ConfigurationError(error.variable, problem, fault="key_refused") from error
         log.warning("turn=%s %s: %s", turn["id"], part, error)
         if isinstance(error, BudgetExceeded) and not error.value:
             reason = reason_of(error, language)
