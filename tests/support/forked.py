@@ -203,43 +203,35 @@ def _open_streams(environment: dict[str, str]) -> None:
 def remember_what_libraries_find_out() -> None:
     """Let libraries look once at what never changes; they do anew for every test and program.
 
-    That is which settings are read as JSON, 20 ms each time, which names a node's code uses, and
-    the authorities of TLS, 30 ms for every client. And for each field of each part of a prompt,
-    Google's looks for its name among a model's pairs, where no name is.
+    That is how settings are spelt and which are JSON, 20 ms each time, which names a node's code
+    uses, and the authorities of TLS, 30 ms for every client. And for each field of each part of a
+    prompt, Google's looks for its name among a model's pairs, where no name is.
     """
     from google.genai import _common
     from langgraph.pregel import _utils
-    from pydantic_settings.sources import base, utils
-    from pydantic_settings.sources.providers import dotenv, env
+    from pydantic_settings import EnvSettingsSource
 
     ssl.create_default_context = functools.cache(ssl.create_default_context)
     vars(_common)["BaseModel"].__contains__ = lambda model, name: False
     instructions = functools.cache(lambda code: list(dis.get_instructions(code)))
     vars(_utils)["dis"] = types.SimpleNamespace(get_instructions=instructions)
-    for name in ("_annotation_is_complex", "_union_is_complex"):
-        remembered = _by_type(getattr(utils, name))
-        for module in (base, utils, dotenv, env):
-            assert name in vars(module), f"{module.__name__} has no {name} any more"
-            setattr(module, name, remembered)
+    for name in ("_extract_field_info", "_field_is_complex"):
+        setattr(EnvSettingsSource, name, _by_field(getattr(EnvSettingsSource, name)))
 
 
-def _by_type(decide: Callable[..., bool]) -> Callable[..., bool]:
-    """Remember what is said of a type and its metadata; the rest only warns and ends circles."""
-    known: dict[Any, bool] = {}
+def _by_field(decide: Callable[..., Any]) -> Callable[..., Any]:
+    """Remember what a source of settings, of a class and a way to spell, says of a field."""
+    known: dict[tuple[object, ...], Any] = {}
 
     @functools.wraps(decide)
-    def decided(annotation: Any, metadata: list[Any], *rest: Any) -> bool:
-        try:
-            key = (annotation, *metadata)
-            if key in known:
-                return known[key]
-        except TypeError:
-            return decide(annotation, metadata, *rest)
-        answer = decide(annotation, metadata, *rest)
-        # Inside a circle, with a second extra argument, the answer is only a part of one.
-        if len(rest) < 2:
-            known[key] = answer
-        return answer
+    def decided(source: Any, field: Any, name: str = "", *nested: Any) -> Any:
+        if nested:
+            return decide(source, field, name, *nested)
+        key = (source.settings_cls, source.env_prefix, source.case_sensitive, id(field), name)
+        if key not in known:
+            # The field is kept: else another one might have its number.
+            known[key] = decide(source, field, *filter(None, [name])), field
+        return known[key][0]
 
     return decided
 

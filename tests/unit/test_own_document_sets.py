@@ -1,5 +1,6 @@
 """The collections of own documents: what their labels say, and how texts are scored."""
 
+import functools
 import json
 from importlib.resources import files
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 from evals.own_documents import __main__ as measuring
 from evals.own_documents import sets
 
-from agent.evidence.figures import figures
+from agent.evidence.figures import Figure, figures
 from agent.knowledge.formats import KINDS
 from agent.knowledge.terms import terms
 
@@ -39,16 +40,24 @@ def test_a_file_that_is_unlike_the_question_shares_no_term_with_it(label: sets.L
         assert not asked & {*terms(sets.sources(label["collection"])[name])}
 
 
+@functools.cache
+def examples() -> list[tuple[Path, list[Figure]]]:
+    """Return the figures of each example of each prompt."""
+    return [
+        (path, [f for f in figures(example.partition(")")[0]) if f.kind or f.date])
+        for path in PROMPTS.glob("*.md")
+        for example in path.read_text(encoding="utf-8").split("(")[1:]
+    ]
+
+
 @LABELS
 def test_no_example_of_a_prompt_tells_what_is_to_be_found_in_a_collection(
     label: sets.Label,
 ) -> None:
     texts = sets.sources(label["collection"]).values()
     known = {(f.date and f.date[1:], f.kind, f.amount) for t in texts for f in figures(t)}
-    for path in PROMPTS.glob("*.md"):
-        for example in path.read_text(encoding="utf-8").split("(")[1:]:
-            told = [f for f in figures(example.partition(")")[0]) if f.kind or f.date]
-            assert sum((f.date and f.date[1:], f.kind, f.amount) in known for f in told) < 2, path
+    for path, told in examples():
+        assert sum((f.date and f.date[1:], f.kind, f.amount) in known for f in told) < 2, path
 
 
 def test_generated_files_are_the_same_each_time_and_more_than_a_prompt_takes() -> None:

@@ -37,8 +37,8 @@ class State(TypedDict, total=False):
     lines: list[Any]
 
 
-def shown_and_read(part: PlanPart, lines: list[Any], *answers: Any) -> tuple[dict[str, Any], Any]:
-    """What is shown at first, and what came after these answers: the lines, or what is asked."""
+def shown_and_read(part: PlanPart, lines: list[Any], *answers: Any) -> list[Any]:
+    """What is shown at first, and what came after each answer: the lines, or what is asked."""
 
     def review(state: State) -> State:
         plan = PlanReview(**{part: lines, "most": 10, "estimate": ESTIMATE})  # type: ignore[typeddict-item]
@@ -49,11 +49,11 @@ def shown_and_read(part: PlanPart, lines: list[Any], *answers: Any) -> tuple[dic
     compiled = graph.compile(checkpointer=InMemorySaver())
     thread: Any = {"configurable": {"thread_id": "t"}}
     state = compiled.invoke({}, thread)
-    shown = state["__interrupt__"][0].value
-    for answer in answers:
-        state = compiled.invoke(Command(resume=answer), thread)
-    left = state.get("__interrupt__")
-    return shown, left[0].value if left else state["lines"]
+    states = [state, *(compiled.invoke(Command(resume=answer), thread) for answer in answers)]
+    return [
+        left[0].value if (left := state.get("__interrupt__")) else state["lines"]
+        for state in states
+    ]
 
 
 def decision(kind: str, part: str = "queries", text: Any = None) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def decision(kind: str, part: str = "queries", text: Any = None) -> dict[str, An
 
 
 def test_a_plan_is_shown_in_langchains_form_beside_ours() -> None:
-    shown, _ = shown_and_read("queries", QUERIES)
+    (shown,) = shown_and_read("queries", QUERIES)
     assert shown["queries"] == QUERIES
     lines = "王府井 书店\nwangfujing shops"
     about = f"{say('review.heading_queries', 'en')}\n{shown['words']['estimate']}"
@@ -96,7 +96,7 @@ def test_an_edit_of_agent_inbox_is_read_as_one() -> None:
 
 def test_of_an_edit_a_line_that_stayed_keeps_its_map_task() -> None:
     text = "\n bookshops in Beijing \n\n王府井 书店\n"
-    (_, read) = shown_and_read("queries", QUERIES, decision("edit", text=text))
+    _, read = shown_and_read("queries", QUERIES, decision("edit", text=text))
     assert read == ["bookshops in Beijing", QUERIES[0]]
 
 
@@ -136,14 +136,14 @@ def test_steps_are_lines_themselves() -> None:
 def test_a_decision_that_cannot_be_used_is_asked_for_again_in_both_forms(
     answer: Any, named: str
 ) -> None:
-    _, again = shown_and_read("queries", QUERIES, answer)
+    _, again, read = shown_and_read("queries", QUERIES, answer, decision("approve"))
+    assert read == QUERIES
     assert again["problem"].startswith((f"{named} ", f"{named}: "))
     assert "\n" not in again["problem"]
     problem, *about = again["action_requests"][0]["description"].splitlines()
     assert problem == say("review.problem", "en", problem=again["problem"])
     assert about[0] == say("review.heading_queries", "en")
     assert again["queries"] == QUERIES
-    assert shown_and_read("queries", QUERIES, answer, decision("approve"))[1] == QUERIES
 
 
 PLANNED = [
