@@ -10,10 +10,71 @@ from tests.support.browser import BROWSER, Page, Visits, expect
 from tests.support.browser_page import part
 from tests.support.dev_server import DevServer
 from tests.support.hostile_page import among_hostile, nothing_acts
-from tests.support.hostile_texts import LINKS, MARKUP, TEXTS, exchange
+from tests.support.hostile_texts import EVIL, MARKDOWN, MARKUP
 
 pytestmark = BROWSER
 LONG = "长" * 20_000 + "<img src=x onerror=ran('long')>" + "W" * 80_000
+UNSEEN = {
+    "right-to-left": "\u202egnp.exe\u202c \u2066左\u2069 \u200b\ufeff<b>x</b>",
+    "controls": "a\u0085b\u2028c\u2029d\x7f\x1b[31me <i>f</i>",
+    "lone": "half a pair: \ud83d <u>g</u>".encode("utf-8", "replace").decode(),
+}
+TEXTS = {**MARKUP, **MARKDOWN, **UNSEEN}
+LINKS = [
+    "javascript:ran('link')",
+    "JaVaScRiPt:ran('link')//https://example.org",
+    " javascript:ran('link')",
+    "java\tscript:ran('link')",
+    "data:text/html,<script>opener.ran('link')</script>",
+    "vbscript:ran",
+    "//evil.example/x",
+    "/app/sign-out",
+    f'{EVIL}/"><img src=x onerror=ran(1)>',
+]
+
+
+def _place(text: str, number: int, link: str) -> dict[str, Any]:
+    gcj: dict[str, Any] = {"lng": 116.41 + number / 500, "lat": 39.914, "crs": "GCJ-02"}
+    return {
+        "id": f'amap:"]{text}{number}', "name": f"{number} {text}", "address": text,
+        "category": text, "district": text, "city": text, "open_time": text,
+        "distance_m": 100 * number, "distance_from": text, "rating": 4.5, "cost": 40,
+        "location": gcj, "wgs84": {"lng": gcj["lng"] - 0.0062, "lat": gcj["lat"] - 0.0014},
+        "photo": link, "url": link, "source": f"a0-{number}", "mentioned": number < 2,
+        "keywords": [text], "detailed": True, "fetched_at": text,
+    }  # fmt: skip
+
+
+def _source(text: str, number: int, link: str) -> dict[str, Any]:
+    return {
+        "id": f"a0-{number}", "kind": ["place", "page", text][number % 3], "title": text,
+        "url": link, "provider": text, "quotes": [text, f"again: {text}"], "number": number + 1,
+    }  # fmt: skip
+
+
+def _kwargs(text: str) -> dict[str, Any]:
+    """What an AI message carries besides its text."""
+    task = {"intent": text, "place": text, "keywords": [text], "mode": text}
+    return {
+        "assistant": "agent", "mode": "online", "degraded": False, "needs": None,
+        "sources": [_source(text, number, link) for number, link in enumerate(LINKS)],
+        "places": [_place(text, number, link) for number, link in enumerate(LINKS[:4])],
+        "gaps": [{"message": text, "query": text, "provider": text, "kind": text}],
+        "queries": [{"query": text, "map": task, "round": 1}],
+        "routes": [], "weather": [], "search_entry_points": ["<a>chip</a>"],
+        "anchor": {"name": text, "wgs84": {"lng": 116.404, "lat": 39.9126}},
+        "usage": {"searches": 1, "seconds": 1.0, "cost_usd": 0.0}, "checks": {},
+    }  # fmt: skip
+
+
+def exchange(name: str, text: str) -> list[dict[str, Any]]:
+    """A question and its answer, all of them `text`; two sources are cited, one that is not."""
+    link = "https://example.org/page"
+    said = f"{text}\n\n{name} [1]({link}) [2]({link}) [999]({link})\n\n{text}"
+    return [
+        {"type": "human", "id": f"q-{name}", "content": f"{name} {text}"},
+        {"type": "ai", "id": f"a-{name}", "content": said, "additional_kwargs": _kwargs(text)},
+    ]
 
 
 def written(server: DevServer, texts: dict[str, str]) -> str:

@@ -5,14 +5,45 @@ import re
 import pytest
 
 from agent.texts import say
-from tests.support.browser import BROWSER, Page, Visits, expect
-from tests.support.browser_labels import nameless, tab_to
+from tests.support.browser import BROWSER, Locator, Page, Visits, expect
+from tests.support.browser_labels import nameless
 from tests.support.browser_page import ends, part, question_box
 from tests.support.command_line import ZH
 from tests.support.dev_server import DevServer
 from tests.support.page_server import answered_thread
 
 pytestmark = BROWSER
+_MOST_STOPS = 120
+
+
+def tab_to(page: Page, wanted: Locator, *, key: str = "Tab") -> Locator:
+    """Goes on with the keyboard until this has the focus, which must be seen there."""
+    visited = []
+    for _ in range(_MOST_STOPS):
+        page.keyboard.press(key)
+        if wanted.evaluate("(node) => node === document.activeElement"):
+            assert is_ringed(wanted), wanted
+            return wanted
+        visited.append(page.evaluate("document.activeElement.outerHTML.slice(0, 80)"))
+    raise AssertionError(f"{wanted} is not reached with {key}: {visited}")
+
+
+def is_ringed(focused: Locator) -> bool:
+    """Whether one sees that it has the focus: by its outline, or by the border of its box."""
+    ringed: bool = focused.evaluate(
+        """(node) => {
+          const { outlineStyle, outlineWidth } = getComputedStyle(node);
+          if (outlineStyle !== "none" && parseFloat(outlineWidth) >= 2) return true;
+          const box = node.closest(".composer-box");
+          if (!node.matches("textarea") || !box) return false;
+          const focused = getComputedStyle(box).borderColor;
+          node.blur();
+          const border = getComputedStyle(box).borderColor;
+          node.focus();
+          return border !== focused;
+        }"""
+    )
+    return ringed
 
 
 @pytest.fixture(scope="module", name="thread")

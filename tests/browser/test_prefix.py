@@ -1,17 +1,58 @@
 """The page below a path of a site, whose proxy takes the path off."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from urllib.parse import urlsplit
 
+import aiohttp
 import pytest
+from aiohttp import web
 
 from tests.support.browser import BROWSER, Visits, expect
 from tests.support.browser_page import ask, ends, part
 from tests.support.command_line import ZH
 from tests.support.dev_server import DevServer
-from tests.support.prefix_proxy import PREFIX, below_prefix
+from tests.support.served import serve_in_thread
 
 pytestmark = BROWSER
+PREFIX = "/tanlu"
+_HOP = {"connection", "keep-alive", "transfer-encoding", "content-length", "content-encoding"}
+
+
+@contextmanager
+def below_prefix(upstream: str) -> Iterator[str]:
+    """Yield the address below which the server is; anything beside the prefix is not found."""
+    app = web.Application(client_max_size=1 << 26)
+    session: list[aiohttp.ClientSession] = []
+
+    async def opened(_: web.Application) -> AsyncIterator[None]:
+        async with aiohttp.ClientSession(auto_decompress=True) as made:
+            session.append(made)
+            yield
+
+    async def passed_on(request: web.Request) -> web.StreamResponse:
+        url = f"{upstream}/{request.match_info['path']}"
+        if request.query_string:
+            url += f"?{request.query_string}"
+        headers = {k: v for k, v in request.headers.items() if k.lower() not in _HOP}
+        body = await request.read()
+        async with session[0].request(
+            request.method, url, headers=headers, data=body or None, allow_redirects=False
+        ) as answer:
+            kept = [(k, v) for k, v in answer.headers.items() if k.lower() not in _HOP]
+            response = web.StreamResponse(status=answer.status)
+            for name, value in kept:
+                response.headers.add(name, value)
+            await response.prepare(request)
+            async for chunk in answer.content.iter_any():
+                await response.write(chunk)
+            await response.write_eof()
+            return response
+
+    app.cleanup_ctx.append(opened)
+    app.router.add_route("*", f"{PREFIX}/{{path:.*}}", passed_on)
+    with serve_in_thread(app) as running:
+        yield f"{running.url}{PREFIX}"
 
 
 @pytest.fixture(name="site")

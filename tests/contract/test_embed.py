@@ -2,6 +2,8 @@
 
 import json
 import math
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
@@ -15,28 +17,61 @@ from agent.core.errors import (
     ProviderUnavailable,
     RateLimited,
 )
-from agent.knowledge.embeddings import build_embedder, parse_choice
+from agent.knowledge.embeddings import BatchEmbedder, build_embedder, parse_choice
+from agent.sample.services.loopback import Service
 from agent.settings import Settings
 from tests.support.memory_reply_cache import MemoryReplyCache
-from tests.support.ranking_bench import (
-    KEY,
-    Bench,
-    embed_settings,
-    embedding_fixture,
-    embedding_server_fixture,
-    meter,
-)
+from tests.support.ranking_bench import KEY, Bench, fresh, meter
 from tests.support.scripted import Scripted
 from tests.support.served import serve_in_thread
 from tests.support.standins import GeminiService, RankingService, gemini_error
-
-__all__ = ["embedding_fixture", "embedding_server_fixture"]
 
 NAMES = {
     "google": "google:gemini-embedding-001@768",
     "openai": "openai:text-embedding-3-small",
     "tei": "tei:bge-m3",
 }
+
+
+def embed_settings(kind: str, url: str) -> dict[str, Any]:
+    given: dict[str, dict[str, Any]] = {
+        "google": {
+            "embedding_model": "google:gemini-embedding-001",
+            "gemini_api_key": KEY,
+            "google_gemini_base_url": url,
+        },
+        "openai": {
+            "embedding_model": "openai:text-embedding-3-small",
+            "embedding_base_url": f"{url}/v1",
+            "embedding_api_key": KEY,
+        },
+        "tei": {"embedding_model": "tei:bge-m3", "tei_embed_url": url, "tei_api_key": KEY},
+    }
+    return given[kind]
+
+
+@pytest.fixture(scope="module", params=("google", "openai", "tei"), name="embedding_server")
+def embedding_server_fixture(request: pytest.FixtureRequest) -> Iterator[tuple[str, Service, str]]:
+    google = request.param == "google"
+    service = GeminiService(Scripted(), key=KEY) if google else RankingService(key=KEY)
+    with serve_in_thread(service.app) as server:
+        yield request.param, service, server.url
+
+
+@pytest.fixture(name="embedding")
+async def embedding_fixture(embedding_server: tuple[str, Service, str]) -> AsyncIterator[Bench]:
+    async with AsyncExitStack() as stack:
+
+        def make(
+            kind: str, url: str, reply_cache: MemoryReplyCache | None, changes: dict[str, Any]
+        ) -> BatchEmbedder:
+            given = {**embed_settings(kind, url), "embedding_timeout_seconds": 60, **changes}
+            embedder = build_embedder(Settings(**given), Calls(reply_cache=reply_cache))
+            assert embedder is not None
+            stack.push_async_callback(embedder.aclose)
+            return embedder
+
+        yield fresh(embedding_server, make)
 
 
 def near(one: list[float], other: list[float]) -> float:

@@ -2,29 +2,53 @@
 
 import asyncio
 import json
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
 
 from agent.core.calls import Calls
 from agent.knowledge.rerank import RerankClient
+from agent.sample.services.loopback import Service
 from agent.settings import Settings
 from tests.support.memory_reply_cache import MemoryReplyCache
-from tests.support.ranking_bench import (
-    KEY,
-    Bench,
-    meter,
-    reranking_fixture,
-    reranking_server_fixture,
-)
+from tests.support.ranking_bench import KEY, Bench, fresh, meter
 from tests.support.served import serve_in_thread
 from tests.support.standins import RankingService
-
-__all__ = ["reranking_fixture", "reranking_server_fixture"]
 
 TEXTS = ["磷酸铁锂电池的安全", "公园里的树木", "钠离子电池的成本分析", "sodium-ion cells"]
 QUERY = "钠离子电池成本"
 NAMES = {"tei": "tei", "jina": "rerank"}
+KINDS = ("tei", "jina")
+
+
+def rerank_settings(kind: str, url: str) -> dict[str, Any]:
+    if kind == "tei":
+        return {"tei_rerank_url": url, "tei_api_key": KEY}
+    return {"rerank_url": f"{url}/v1/rerank", "rerank_api_key": KEY, "rerank_model": "reranker"}
+
+
+@pytest.fixture(scope="module", params=KINDS, name="reranking_server")
+def reranking_server_fixture(request: pytest.FixtureRequest) -> Iterator[tuple[str, Service, str]]:
+    service = RankingService(key=KEY)
+    with serve_in_thread(service.app) as server:
+        yield request.param, service, server.url
+
+
+@pytest.fixture(name="reranking")
+async def reranking_fixture(reranking_server: tuple[str, Service, str]) -> AsyncIterator[Bench]:
+    async with AsyncExitStack() as stack:
+
+        def make(
+            kind: str, url: str, reply_cache: MemoryReplyCache | None, changes: dict[str, Any]
+        ) -> RerankClient:
+            given = {**rerank_settings(kind, url), "rerank_timeout_seconds": 60, **changes}
+            client = RerankClient(Settings(**given), Calls(reply_cache=reply_cache))
+            stack.push_async_callback(client.aclose)
+            return client
+
+        yield fresh(reranking_server, make)
 
 
 def ranking(bench: Bench, rows: list[tuple[Any, Any]]) -> Any:

@@ -2,12 +2,16 @@
 
 import json
 import os
+import random
 import signal
 import sys
+import zlib
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from reportlab.pdfgen.canvas import Canvas
 
 from agent.knowledge.types import Scope
 from tests.support import mixed_files
@@ -22,11 +26,42 @@ _GOOD = {"pdf": 150, "md": 130, "html": 70, "txt": 100, "csv": 23}
 _BROKEN, _PAGES, _MEGABYTES = 25, 5000, 600
 
 
+def long_pdf(path: Path, pages: int) -> None:
+    """A short line on each page, with the page's own word."""
+    canvas = Canvas(str(path), pageCompression=0)
+    for page in range(1, pages + 1):
+        canvas.drawString(60, 780, f"Leaf {page} says {marker(90_000 + page % 10_000)}.")
+        canvas.showPage()
+    canvas.save()
+
+
+def broken_files(folder: Path, count: int) -> list[Path]:
+    """Empty, cut, random and mistaken files."""
+    chance = random.Random(5)
+    noise = [bytes(chance.choices(range(1, 256), k=600)) for _ in range(count)]
+    kinds: list[tuple[str, Callable[[int], bytes]]] = [
+        ("pdf", lambda n: b"%PDF-1.7\n" + noise[n]),
+        ("pdf", lambda n: b"<html>not found %d</html>" % n),
+        ("txt", lambda n: b"\x00\x01" + zlib.compress(noise[n]) + noise[n]),
+        ("md", lambda n: b""),
+        ("pdf", lambda n: b"%%PDF-1.4\n1 0 obj <<>> endobj trailer <</Root %d 0 R>>" % (n + 7)),
+        ("html", lambda n: b"<!-- %d -->" % n),
+    ]
+    made = []
+    for number in range(count):
+        ending, content = kinds[number % len(kinds)]
+        path = folder / "broken" / f"broken{number}.{ending}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content(number))
+        made.append(path)
+    return made
+
+
 def made_files(folder: Path) -> dict[int, Path]:
     made = mixed_files.good_files(folder, _GOOD)
-    mixed_files.broken_files(folder, _BROKEN)
+    broken_files(folder, _BROKEN)
     mixed_files.pdf(folder / "locked.pdf", 1, password="secret")
-    mixed_files.long_pdf(folder / "long.pdf", _PAGES)
+    long_pdf(folder / "long.pdf", _PAGES)
     return made
 
 

@@ -4,13 +4,14 @@ import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
 import httpx
 import pytest
 from langgraph_sdk import get_client
+from langgraph_sdk.client import LangGraphClient
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosedError
 
@@ -27,13 +28,62 @@ from tests.support.two_owners import (
     LISTS,
     SECRET,
     Attempt,
-    Belongings,
+    _question,
     answer_to,
 )
 
 pytestmark = [pytest.mark.server]
 
 HELD = "held/work-1"
+
+
+@dataclass
+class Belongings:
+    """What one owner has on a server."""
+
+    client: LangGraphClient
+    ids: dict[str, str] = field(default_factory=dict)
+
+    async def make(self) -> None:
+        """A thread with words on it, one where a run is held, an assistant, an item, a cron."""
+        client, metadata = self.client, {"note": SECRET}
+        ask = _question(SECRET)
+        thread = await client.threads.create(metadata=metadata)
+        run = await client.runs.create(thread["thread_id"], "probe", input=ask)
+        await client.runs.join(thread["thread_id"], run["run_id"])
+        assistant = await client.assistants.create("probe", name=SECRET, metadata=metadata)
+        await client.store.put_item(["notes"], "k", {"v": SECRET})
+        ours = await client.assistants.create("agent", name=SECRET, metadata=metadata)
+        variant = ours["assistant_id"]
+        cron: Any = await client.crons.create(variant, schedule="0 0 1 1 *", input=ask)
+        self.ids.update(
+            thread=thread["thread_id"],
+            run=run["run_id"],
+            assistant=assistant["assistant_id"],
+            variant=variant,
+            cron=cron["cron_id"],
+        )
+
+    async def hold(self, words: str) -> None:
+        """A run that the probe service holds."""
+        ask = _question(words)
+        busy = await self.client.threads.create()
+        live = await self.client.runs.create(busy["thread_id"], "probe", input=ask)
+        self.ids.update(busy=busy["thread_id"], live=live["run_id"])
+
+    async def all(self) -> dict[str, Any]:
+        """Everything of it, as its owner sees it."""
+        client, ids = self.client, self.ids
+        threads = [ids["thread"], ids["busy"]]
+        return {
+            "threads": await client.threads.search(limit=100, sort_by="thread_id"),
+            "states": [await client.threads.get_state(thread) for thread in threads],
+            "history": [await client.threads.get_history(thread, limit=50) for thread in threads],
+            "runs": [await client.runs.list(thread, limit=50) for thread in threads],
+            "versions": await client.assistants.get_versions(ids["assistant"]),
+            "items": await client.store.search_items(["notes"]),
+            "crons": await client.crons.search(),
+        }
 
 
 @dataclass

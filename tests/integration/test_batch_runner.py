@@ -3,25 +3,89 @@
 import asyncio
 import gc
 import tracemalloc
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agent.batch.answers import RowFile
+from agent.batch.answers import Row, RowFile
 from agent.batch.jobs import BatchTarget, Finished, JobAttempt, job_of
 from agent.batch.questions import Question
+from agent.batch.runner import BatchCounts, BatchLimits, Runner
 from agent.core.errors import AgentError, ConfigurationError
 from agent.core.redaction import hide
-from tests.support.batch_lab import (
-    ScriptedWorker,
-    gap,
-    questions,
-    run_once,
-    runner_over,
-    spent_day,
-    values_of,
-)
+from tests.support.batch_lab import questions, values_of
+
+
+def gap(code: str) -> dict[str, str]:
+    return {"query": "q", "provider": "google", "code": code, "message": "the day is spent"}
+
+
+class ScriptedWorker:
+    """Answers as `say` says, each when `free` is set; records who was asked and who forgotten."""
+
+    models: Mapping[str, str] = {"answer_model": "scripted"}
+
+    def __init__(self, say: Callable[[JobAttempt], Finished] | None = None) -> None:
+        self.say = say or (lambda job: Finished(values_of(f"answer {job.question.id}"), 0.1))
+        self.free = asyncio.Event()
+        self.free.set()
+        self.asked: list[tuple[str, int]] = []
+        self.forgotten: list[str] = []
+        self.now = self.most = 0
+
+    async def work(self, job: JobAttempt) -> Finished:
+        self.asked.append((job.question.id, job.attempt))
+        self.now += 1
+        self.most = max(self.most, self.now)
+        try:
+            await asyncio.sleep(0)
+            await self.free.wait()
+            return self.say(job)
+        finally:
+            self.now -= 1
+
+    async def forget(self, job: JobAttempt, finished: Finished | None) -> None:
+        self.forgotten.append(job.question.id)
+
+
+class Quiet:
+    """Progress that shows and keeps nothing."""
+
+    def begin(self, counts: BatchCounts) -> None:
+        """Nothing to show."""
+
+    def row_done(self, row: Row, counts: BatchCounts) -> None:
+        """Nothing to show."""
+
+    def notice(self, line: str) -> None:
+        """Nothing to show."""
+
+
+@asynccontextmanager
+async def runner_over(
+    path: Path, worker: ScriptedWorker, **limits: Any
+) -> AsyncIterator[tuple[Runner, RowFile]]:
+    async with await RowFile.open(path) as file:
+        place = BatchTarget(path, "agent", "config")
+        yield Runner(worker, file, place, limits=BatchLimits(**limits), progress=Quiet()), file
+
+
+async def run_once(
+    path: Path, worker: ScriptedWorker, asked: Sequence[Question], **limits: Any
+) -> tuple[Runner, list[Row]]:
+    """One start of a batch; its runner and the rows in the file afterwards."""
+    async with runner_over(path, worker, **limits) as (runner, file):
+        await runner.run(asked)
+        return runner, await file.rows()
+
+
+def spent_day(job: JobAttempt) -> Finished:
+    """A run that the day's quota kept from an answer."""
+    gaps = [gap("model_quota_day")]
+    return Finished({"gaps": gaps}, 0.1, AgentError("every source failed"))
 
 
 @pytest.fixture

@@ -6,42 +6,136 @@ tests/fixtures/README.md tells what is in it and how it was written.
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import shutil
+import tarfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from langgraph.types import Command
 from langgraph_sdk import get_client
+from pydantic import SecretStr
 
 from agent.assistants.registry import Graph, compiled
 from agent.cli import main
 from agent.configuration import configure
+from agent.runs.sql import Place
 from agent.runs.threads import open_saver
 from agent.services import close_process_services
-from tests.support.data_before import (
-    Before,
-    archive_fixture,
-    before_fixture,
-    digest,
-    documents_in_place,
-    files_fixture,
-    keyed,
-    runs_of,
-)
+from tests.support.data_before import HOME, digest, keyed, runs_of
 from tests.support.dev_server import dev_server
 from tests.support.mixed_files import EN, marker
-from tests.support.postgres import postgres_fixture
+from tests.support.postgres import PostgresServer, postgres_fixture
 from tests.support.recovery_lab import answered
 
-__all__ = ["archive_fixture", "before_fixture", "files_fixture", "postgres_fixture"]
+__all__ = ["postgres_fixture"]
 BOOKS = {
     "query": "王府井 书店",
     "map": {"intent": "nearby", "place": "王府井", "keywords": ["书店"]},
 }
 REVIEW = {"review_plan": True}
 Captured = pytest.CaptureFixture[str]
+ARCHIVE = Path(__file__).parents[1] / "fixtures" / "data-7a6e667.tar.xz"
+
+
+@dataclass(frozen=True)
+class Before:
+    """Name a copy of one place, with the assistant, question and messages of each thread."""
+
+    folder: Path
+    where: Place
+    threads: dict[str, dict[str, Any]]
+
+    def config(self, name: str) -> Any:
+        """Return the config of a thread."""
+        return {"configurable": {"thread_id": self.threads[name]["thread_id"]}}
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Return the environment of a process that uses this place."""
+        folder = {"TANLU_DATA_DIR": str(self.folder / "data")}
+        if isinstance(self.where, Path):
+            return folder
+        return {**folder, "DATABASE_URL": self.where.get_secret_value()}
+
+
+@pytest.fixture(scope="session", name="archive")
+def archive_fixture(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Unpack the archive, to be copied from."""
+    folder = tmp_path_factory.mktemp("before")
+    with tarfile.open(ARCHIVE) as archive:
+        # Debian 12's Python 3.11.2 has no filters yet; the archive is our own.
+        safely = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+        archive.extractall(folder, **safely)
+    return folder
+
+
+@pytest.fixture(name="files")
+def files_fixture(monkeypatch: pytest.MonkeyPatch, archive: Path, tmp_path: Path) -> Before:
+    """Copy the data folder and the lists of a server, which belongs to the folder it starts in.
+
+    Commands of this process use them.
+    """
+    monkeypatch.setenv("TANLU_DATA_DIR", str(tmp_path / "data"))
+    for name in ("data", "server"):
+        shutil.copytree(archive / name, tmp_path / name)
+    here = os.path.realpath(tmp_path / "server")
+    runs_of(
+        tmp_path / "data",
+        f"UPDATE runs SET place = 'server {here}' WHERE place = 'server {HOME / 'server'}'",
+    )
+    return Before(tmp_path, tmp_path / "data", _manifest(archive)["files"])
+
+
+@pytest.fixture(params=["files", "postgres"], name="before")
+def before_fixture(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, archive: Path, tmp_path: Path
+) -> Before:
+    """Copy the data folder, then restore the database; commands of this process use it."""
+    if request.param == "files":
+        files: Before = request.getfixturevalue("files")
+        return files
+    postgres: PostgresServer = request.getfixturevalue("postgres")
+    url = postgres.new_database()
+    _restore(url, (archive / "postgres.sql").read_bytes())
+    monkeypatch.setenv("DATABASE_URL", url)
+    return Before(tmp_path, SecretStr(url), _manifest(archive)["postgres"])
+
+
+def _manifest(archive: Path) -> dict[str, dict[str, dict[str, Any]]]:
+    places: dict[str, dict[str, dict[str, Any]]] = json.loads(
+        (archive / "manifest.json").read_text("utf-8")
+    )
+    return places
+
+
+def _restore(url: str, dump: bytes) -> None:
+    import psycopg
+
+    with psycopg.connect(url) as connection:
+        connection.execute(dump)
+
+
+@contextmanager
+def documents_in_place(archive: Path) -> Iterator[Path]:
+    """Put the documents where they were read, for one test run of this machine at a time."""
+    import fcntl
+
+    documents = HOME / "documents"
+    with HOME.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        shutil.rmtree(documents, ignore_errors=True)
+        shutil.copytree(archive / "documents", documents)
+        try:
+            yield documents
+        finally:
+            shutil.rmtree(documents)
+            # Only an empty one: the writer of a new fixture leaves its own there.
+            with suppress(OSError):
+                HOME.rmdir()
 
 
 def run_json(capsys: Captured, *argv: str, code: int = 0) -> dict[str, Any]:

@@ -1,25 +1,108 @@
 """PDF by a MinerU server: its text with pypdf's pages, and pypdf where the server fails."""
 
+import asyncio
+import io
+import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 from pydantic import SecretStr
+from pypdf import PdfReader
+from pypdf.errors import PyPdfError
 
 from agent.core.budget import Meter
 from agent.core.calls import Calls
 from agent.core.errors import MalformedReply, ProviderError, ProviderRefused, ProviderUnavailable
 from agent.knowledge.base import own_meter
+from agent.knowledge.markup import heading_level
 from agent.knowledge.mineru import MinerU, place_on_pages
 from agent.knowledge.split import Stretch
 from agent.knowledge.types import Scope
+from agent.sample.services.loopback import BODY, RefusedRequest, Service, check_bearer
 from tests.support import mixed_files
 from tests.support.knowledge_bench import Bench
 from tests.support.served import serve_in_thread
-from tests.support.standins import MineruService
+from tests.support.standin import Standin
 
 KEY = "canary-mineru-key"
+MAX_BYTES = 200 << 20
+
+
+class MineruService(Standin, Service):
+    """Speak MinerU's protocol on loopback with its limits and errors; the texts are pypdf's.
+
+    Answer after `polls` questions for the task's state, and read a scan as `scanned`.
+    """
+
+    def __init__(self, *, key: str | None = None, polls: int = 0, scanned: str = "") -> None:
+        super().__init__("mineru")
+        self.key, self.polls, self.scanned = key, polls, scanned
+        self._tasks: dict[str, tuple[int, dict[str, Any]]] = {}
+        self.app.router.add_post("/v1/file_parse", self._parse)
+        self.app.router.add_get("/v1/tasks/{id}", self._state)
+        self.app.router.add_get("/v1/tasks/{id}/result", self._result)
+
+    async def _parse(self, request: web.Request) -> web.Response:
+        self._check_key(request)
+        if request.content_type != "application/octet-stream":
+            raise RefusedRequest("Unsupported media type", 415)
+        if request.content_length is None:
+            raise RefusedRequest("Content-Length is required", 411)
+        if request.content_length > MAX_BYTES:
+            raise RefusedRequest("The file is too large", 413)
+        task = uuid.uuid4().hex
+        text = await asyncio.to_thread(_markdown, request[BODY]) or self.scanned
+        result = _reply(task, request.query.get("filename", "file.pdf"), text)
+        if not self.polls:
+            return web.json_response(result)
+        self._tasks[task] = (self.polls, result)
+        urls = {"status_url": f"/v1/tasks/{task}", "result_url": f"/v1/tasks/{task}/result"}
+        return web.json_response({"task_id": task, "status": "pending", **urls}, status=202)
+
+    def _check_key(self, request: web.Request) -> None:
+        check_bearer(request, self.key, "Invalid API key")
+
+    async def _state(self, request: web.Request) -> web.Response:
+        self._check_key(request)
+        task = request.match_info["id"]
+        if task not in self._tasks:
+            return web.json_response({"detail": "No such task"}, status=404)
+        left, reply = self._tasks[task]
+        self._tasks[task] = (left - 1, reply)
+        status = "processing" if left > 1 else reply["status"]
+        return web.json_response({"task_id": task, "status": status})
+
+    async def _result(self, request: web.Request) -> web.Response:
+        self._check_key(request)
+        _, reply = self._tasks.pop(request.match_info["id"], (0, None))
+        if reply is None:
+            return web.json_response({"detail": "No such task"}, status=404)
+        return web.json_response(reply)
+
+
+def _reply(task: str, name: str, text: str) -> dict[str, Any]:
+    file: dict[str, Any] = {"name": name, "status": "completed", "error": None}
+    file["content"] = {"markdown": text}
+    if not text:
+        file |= {"status": "failed", "content": None, "error": "the file could not be parsed"}
+    status = "completed" if text else "failed"
+    return {"task_id": task, "status": status, "tier": "basic", "files": [file]}
+
+
+def _markdown(body: Any) -> str:
+    """Return the pages as Markdown, headings marked; empty for what is no PDF."""
+    if not isinstance(body, bytes):
+        return ""
+    try:
+        pages = [page.extract_text() for page in PdfReader(io.BytesIO(body)).pages]
+    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError):
+        return ""
+    lines = [line.strip() for page in pages for line in page.splitlines()]
+    marked = [f"{'#' * heading_level(line)} {line}".strip() for line in lines]
+    return "\n".join(line for line in marked if line)
 
 
 class Lab:

@@ -1,34 +1,76 @@
 """The tools of a discussion: searches that are not made twice, sources, code, the map, failures."""
 
+from collections import deque
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, ToolCall
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph
 
+from agent.assistants.common.services import Services
+from agent.assistants.team_answer.state import TeamConfiguration, TeamState
 from agent.assistants.team_answer.tools import MAX_SHOWN, searches_saved
+from agent.assistants.team_answer.use_tools import use_tools
 from agent.core.concurrency import Lazy
 from agent.core.strings import estimated_tokens
 from agent.sample.records import SamplePage
 from agent.sandbox.programs import CodeResult
+from agent.state import inner
 from agent.texts import say
 from tests.support.long_lab import page
 from tests.support.map_fixtures import until
 from tests.support.reading import LICENCE, TERMS, LinkedPages
 from tests.support.team_lab import TeamLab, team_laboratory
-from tests.support.team_steps import (
-    Runner,
-    ScriptedMaps,
-    Steps,
-    answers,
-    call,
-    texts,
-    with_runner,
-)
+from tests.support.team_steps import Runner, ScriptedMaps, answers, call, texts, turn, with_runner
 
 Q = "青岚大桥 通车"
+
+
+@dataclass
+class Steps:
+    """One discussion's tool steps, one after another on a thread."""
+
+    services: Services
+    context: dict[str, Any] = field(default_factory=dict)
+    given: dict[str, Any] = field(default_factory=dict)
+    """What the state holds before the first step."""
+    saver: InMemorySaver = field(default_factory=InMemorySaver)
+    events: list[dict[str, Any]] = field(default_factory=list)
+    begun: bool = False
+
+    async def do(self, *calls: ToolCall, message: AIMessage | None = None) -> dict[str, Any]:
+        """The state after a step that answers these calls."""
+        said = message or AIMessage("", tool_calls=list(calls))
+        first = {} if self.begun else {"turn": turn(), "speaker": "researcher", **self.given}
+        self.begun = True
+        return await self.run({**first, "pending": inner(deque([said]))})
+
+    async def run(self, given: Any) -> dict[str, Any]:
+        """The same for any input; None goes on after a failure."""
+        now = self.services.now().timestamp()
+        if given and "turn" in given:
+            given["turn"]["started_at"] = now
+
+        async def step(state: TeamState, runtime: Any) -> Any:
+            return await use_tools(state, runtime, get_services=lambda: self.services)
+
+        graph = StateGraph(TeamState, context_schema=TeamConfiguration)
+        graph.add_node("use_tools", step)
+        graph.add_edge(START, "use_tools")
+        graph.add_edge("use_tools", END)
+        compiled: Any = graph.compile(checkpointer=self.saver)
+        context = TeamConfiguration(**{"geo_routing": "never", **self.context})
+        where = {"configurable": {"thread_id": "t"}}
+        async for told in compiled.astream(given, where, context=context, stream_mode="custom"):
+            self.events.append(told)
+        return dict((await compiled.aget_state(where)).values)
+
+    def told(self, kind: str) -> list[dict[str, Any]]:
+        return [event for event in self.events if event["type"] == kind]
 
 
 @pytest.fixture

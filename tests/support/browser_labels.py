@@ -1,15 +1,14 @@
-"""The page as those have it who do not see it or do not point: names, focus, what is read out."""
+"""The names that a page has for those who do not see it."""
 
 from typing import Any
 
-from tests.support.browser import Locator, Page
+from tests.support.browser import Page
 
 _ROLES = {
     "button", "link", "textbox", "searchbox", "checkbox", "switch", "radio", "combobox", "listbox",
     "option", "slider", "spinbutton", "tab", "menuitem", "dialog", "image", "img", "radiogroup",
     "DisclosureTriangle", "Iframe",
 }  # fmt: skip
-_MOST_STOPS = 120
 
 
 def nameless(page: Page) -> list[str]:
@@ -32,33 +31,3 @@ def _told(cdp: Any, node: dict[str, Any]) -> str:
     role = node["role"]["value"]
     html = cdp.send("DOM.getOuterHTML", {"backendNodeId": node["backendDOMNodeId"]})["outerHTML"]
     return f"{role}: {html[:160]}"
-
-
-def tab_to(page: Page, wanted: Locator, *, key: str = "Tab") -> Locator:
-    """Goes on with the keyboard until this has the focus, which must be seen there."""
-    visited = []
-    for _ in range(_MOST_STOPS):
-        page.keyboard.press(key)
-        if wanted.evaluate("(node) => node === document.activeElement"):
-            assert is_ringed(wanted), wanted
-            return wanted
-        visited.append(page.evaluate("document.activeElement.outerHTML.slice(0, 80)"))
-    raise AssertionError(f"{wanted} is not reached with {key}: {visited}")
-
-
-def is_ringed(focused: Locator) -> bool:
-    """Whether one sees that it has the focus: by its outline, or by the border of its box."""
-    ringed: bool = focused.evaluate(
-        """(node) => {
-          const { outlineStyle, outlineWidth } = getComputedStyle(node);
-          if (outlineStyle !== "none" && parseFloat(outlineWidth) >= 2) return true;
-          const box = node.closest(".composer-box");
-          if (!node.matches("textarea") || !box) return false;
-          const focused = getComputedStyle(box).borderColor;
-          node.blur();
-          const border = getComputedStyle(box).borderColor;
-          node.focus();
-          return border !== focused;
-        }"""
-    )
-    return ringed

@@ -6,7 +6,6 @@ from typing import Any
 from tests.support.browser import Locator, Page, expect
 
 QUESTION = re.compile("^(问题|Question)$")
-SEND = re.compile("^(提问|Ask)$")
 STOP = re.compile("^(停止|Stop)$")
 _WATCH = """() => {
   globalThis.watched = [];

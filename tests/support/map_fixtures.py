@@ -64,20 +64,6 @@ def is_running(pid: int) -> bool:
     return state != "Z"
 
 
-def servers_with(word: str) -> list[int]:
-    """Processes of this machine whose command line holds the word."""
-    found = []
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit() and is_running(int(folder.name)):
-            try:
-                line = (folder / "cmdline").read_bytes()
-            except OSError:
-                continue
-            if word.encode() in line and int(folder.name) != os.getpid():
-                found.append(int(folder.name))
-    return found
-
-
 async def until(true: Callable[[], bool], seconds: float = 60) -> None:
     """Wait for something another process does; fails when it never happens."""
     async with asyncio.timeout(seconds):

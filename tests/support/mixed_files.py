@@ -1,7 +1,5 @@
 """Files of every kind for the knowledge base, each with a word that no other file has."""
 
-import random
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -40,15 +38,6 @@ def pdf(path: Path, number: int, *, pages: int = 2, password: str = "") -> None:
         table.drawOn(canvas, 60, 640)
         if page == pages:
             canvas.drawString(60, 600, f"Here is {marker(number)}.")
-        canvas.showPage()
-    canvas.save()
-
-
-def long_pdf(path: Path, pages: int) -> None:
-    """A short line on each page, with the page's own word."""
-    canvas = Canvas(str(path), pageCompression=0)
-    for page in range(1, pages + 1):
-        canvas.drawString(60, 780, f"Leaf {page} says {marker(90_000 + page % 10_000)}.")
         canvas.showPage()
     canvas.save()
 
@@ -101,26 +90,4 @@ def good_files(folder: Path, counts: dict[str, int]) -> dict[int, Path]:
             path.parent.mkdir(parents=True, exist_ok=True)
             _MAKERS[ending](path, number)
             made[number] = path
-    return made
-
-
-def broken_files(folder: Path, count: int) -> list[Path]:
-    """Empty, cut, random and mistaken files."""
-    chance = random.Random(5)
-    noise = [bytes(chance.choices(range(1, 256), k=600)) for _ in range(count)]
-    kinds: list[tuple[str, Callable[[int], bytes]]] = [
-        ("pdf", lambda n: b"%PDF-1.7\n" + noise[n]),
-        ("pdf", lambda n: b"<html>not found %d</html>" % n),
-        ("txt", lambda n: b"\x00\x01" + zlib.compress(noise[n]) + noise[n]),
-        ("md", lambda n: b""),
-        ("pdf", lambda n: b"%%PDF-1.4\n1 0 obj <<>> endobj trailer <</Root %d 0 R>>" % (n + 7)),
-        ("html", lambda n: b"<!-- %d -->" % n),
-    ]
-    made = []
-    for number in range(count):
-        ending, content = kinds[number % len(kinds)]
-        path = folder / "broken" / f"broken{number}.{ending}"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content(number))
-        made.append(path)
     return made

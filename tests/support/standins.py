@@ -14,7 +14,7 @@ from agent.sample import server
 from agent.sample.model.request import ModelReply
 from agent.sample.services import amap, filings, gemini, pages, scholar, search
 from agent.sample.services.loopback import RefusedRequest, Service
-from tests.support import gemini_rules, mineru_service, openai_service, ranking_service
+from tests.support import gemini_rules, openai_service, ranking_service
 from tests.support.gemini_vectors import EmbeddingGemini
 from tests.support.standin import FaultyEvent, Standin, StreamingStandin
 
@@ -274,45 +274,6 @@ class PagesService(Standin, pages.PagesService):
 
 class RankingService(Standin, ranking_service.RankingService):
     pass
-
-
-class MineruService(Standin, mineru_service.MineruService):
-    """Answer after `polls` questions for the task's state, and read a scan as `scanned`."""
-
-    def __init__(self, *, polls: int = 0, scanned: str = "", **options: Any) -> None:
-        super().__init__(**options)
-        self.polls, self.scanned = polls, scanned
-        self._tasks: dict[str, tuple[int, dict[str, Any]]] = {}
-        self.app.router.add_get("/v1/tasks/{id}", self._state)
-        self.app.router.add_get("/v1/tasks/{id}/result", self._result)
-
-    def read(self, body: Any) -> str:
-        return super().read(body) or self.scanned
-
-    def reply(self, result: dict[str, Any]) -> web.Response:
-        if not self.polls:
-            return super().reply(result)
-        task = result["task_id"]
-        self._tasks[task] = (self.polls, result)
-        urls = {"status_url": f"/v1/tasks/{task}", "result_url": f"/v1/tasks/{task}/result"}
-        return web.json_response({"task_id": task, "status": "pending", **urls}, status=202)
-
-    async def _state(self, request: web.Request) -> web.Response:
-        self.check_key(request)
-        task = request.match_info["id"]
-        if task not in self._tasks:
-            return web.json_response({"detail": "No such task"}, status=404)
-        left, reply = self._tasks[task]
-        self._tasks[task] = (left - 1, reply)
-        status = "processing" if left > 1 else reply["status"]
-        return web.json_response({"task_id": task, "status": status})
-
-    async def _result(self, request: web.Request) -> web.Response:
-        self.check_key(request)
-        _, reply = self._tasks.pop(request.match_info["id"], (0, None))
-        if reply is None:
-            return web.json_response({"detail": "No such task"}, status=404)
-        return web.json_response(reply)
 
 
 class RedirectService(Standin, Service):

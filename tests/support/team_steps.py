@@ -1,25 +1,20 @@
-"""`use_tools` by itself: messages of a speaker in, its answers and the state out."""
+"""What `use_tools` is given: a turn, and stand-ins for its services."""
 
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from langchain_core.messages import AIMessage, ToolCall, ToolMessage
+from langchain_core.messages import ToolCall, ToolMessage
 from langchain_core.tools import BaseTool, tool
-from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, StateGraph
 
 from agent.assistants.common.services import Services
-from agent.assistants.team_answer.state import TeamConfiguration, TeamState
-from agent.assistants.team_answer.use_tools import use_tools
 from agent.core.budget import Meter
 from agent.core.concurrency import Lazy
 from agent.core.errors import ProviderUnavailable
 from agent.evidence.types import Source, Weather
 from agent.mcp.records import MapOptions, MapResult
 from agent.sandbox.programs import CodeResult
-from agent.state import Turn, inner
+from agent.state import Turn
 
 
 def turn(question: str = "青岚大桥是哪一年通车的？", language: Any = "zh") -> Turn:
@@ -38,49 +33,6 @@ def turn(question: str = "青岚大桥是哪一年通车的？", language: Any =
 
 def call(name: str, number: int = 0, /, **arguments: Any) -> ToolCall:
     return ToolCall(name=name, args=arguments, id=f"call-{number}", type="tool_call")
-
-
-@dataclass
-class Steps:
-    """One discussion's tool steps, one after another on a thread."""
-
-    services: Services
-    context: dict[str, Any] = field(default_factory=dict)
-    given: dict[str, Any] = field(default_factory=dict)
-    """What the state holds before the first step."""
-    saver: InMemorySaver = field(default_factory=InMemorySaver)
-    events: list[dict[str, Any]] = field(default_factory=list)
-    begun: bool = False
-
-    async def do(self, *calls: ToolCall, message: AIMessage | None = None) -> dict[str, Any]:
-        """The state after a step that answers these calls."""
-        said = message or AIMessage("", tool_calls=list(calls))
-        first = {} if self.begun else {"turn": turn(), "speaker": "researcher", **self.given}
-        self.begun = True
-        return await self.run({**first, "pending": inner(deque([said]))})
-
-    async def run(self, given: Any) -> dict[str, Any]:
-        """The same for any input; None goes on after a failure."""
-        now = self.services.now().timestamp()
-        if given and "turn" in given:
-            given["turn"]["started_at"] = now
-
-        async def step(state: TeamState, runtime: Any) -> Any:
-            return await use_tools(state, runtime, get_services=lambda: self.services)
-
-        graph = StateGraph(TeamState, context_schema=TeamConfiguration)
-        graph.add_node("use_tools", step)
-        graph.add_edge(START, "use_tools")
-        graph.add_edge("use_tools", END)
-        compiled: Any = graph.compile(checkpointer=self.saver)
-        context = TeamConfiguration(**{"geo_routing": "never", **self.context})
-        where = {"configurable": {"thread_id": "t"}}
-        async for told in compiled.astream(given, where, context=context, stream_mode="custom"):
-            self.events.append(told)
-        return dict((await compiled.aget_state(where)).values)
-
-    def told(self, kind: str) -> list[dict[str, Any]]:
-        return [event for event in self.events if event["type"] == kind]
 
 
 def answers(state: dict[str, Any]) -> list[ToolMessage]:

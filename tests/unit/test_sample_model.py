@@ -1,5 +1,6 @@
 """The sample's model where nothing was recorded: it quotes, cites, and says that this is all."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from agent.sample.model.minimum import PLAIN_TEXTS, REPLIES, plain_map_task
 from agent.sample.model.reply import SampleModel, least
 from agent.sample.model.request import ModelReply, ModelTurn, PastMessage, Tool, ToolResult
 from agent.texts import Language, say
-from tests.support.offline_turns import PLACES, ask, cited, text_of, whole_answer
+from tests.support.offline_turns import ask
 from tests.support.rows import by_examples
 
 DEEP = tuple(
@@ -23,6 +24,37 @@ TASKS = (
     "\n[^e1-0] (百科) [示例] 宁德时代 — 宁德时代是一家电池制造商。宁德时代的技术路线有两条。\n"
     "[^e1-1] (论文, 2025) [示例] 西湖水质 — 西湖的技术路线是截污。"
 )
+MARKER = re.compile(r"\[\^([a-z]+\d+-\d+)\]")
+PLACES = (
+    "[^a0-1] 北京市少年宫 | 科教文化 | 王府井 820 m | 09:00-17:00 | 寿山路1号\n"
+    "[^a0-2] 开心亲子乐园 | 亲子乐园 | 王府井 320 m | ★4.6 | ¥80 | 10:00-21:00 | 王府井大街88号\n"
+    "[^a0-3] 无名公园"
+)
+FINDINGS = (
+    "王府井步行街全天开放，推婴儿车也方便。[^w0-0]周末人多，建议上午去。[^w0-0][^w0-2]\n\n"
+    "附近的停车场收费较高。[^w1-1]\n\n开心亲子乐园，★4.6。[^a0-2]"
+)
+FINDINGS_EN = (
+    "The Bund is open all day and free.[^w0-0] Crowds peak after 7 p.m. on weekends.[^w0-1]\n\n"
+    "Pushchairs roll easily on the promenade.[^w1-0]"
+)
+
+
+def text_of(answer: ModelReply) -> str:
+    assert answer.text is not None
+    return answer.text
+
+
+def cited(text: str) -> set[str]:
+    return set(MARKER.findall(text))
+
+
+def whole_answer(language: Language) -> ModelTurn:
+    if language == "zh":
+        return ask(
+            "answer", question="王府井附近适合遛娃的好去处？", findings=FINDINGS, places=PLACES
+        )
+    return ask("answer", "en", question="Is the Bund open all day and free?", findings=FINDINGS_EN)
 
 
 def reply(turn: ModelTurn) -> ModelReply:
