@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from agent.cli.console import CANCELLED, FAILED, fail, prepare_streams
+from agent.cli.console import CANCELLED, FAILED, fail, output_problem, prepare_streams
 from agent.cli.parser import build_parser, join_negative_values
 from agent.core.garbage import collect_rarely
 
@@ -55,6 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         command = importlib.import_module(COMMANDS[arguments.command])
         code: int = command.run_command(arguments)
+        sys.stdout.flush()
     except KeyboardInterrupt:
         return CANCELLED
     except BrokenPipeError:
@@ -64,6 +65,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         if isinstance(error, StoreFailed):
             return fail(error)
+        if isinstance(error, OSError) and (problem := output_problem()):
+            _silence(sys.stdout.fileno())
+            return fail(f"Standard output cannot be written: {problem}")
         # A command line never ends in a traceback; the log has it.
         _log().info("unexpected", exc_info=True)
         return fail(f"An unexpected {type(error).__name__}: {error}", hint=True)

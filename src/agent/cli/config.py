@@ -23,10 +23,11 @@ _KNOWN = {name.upper(): field.annotation
 
 def run_command(arguments: Namespace) -> int:
     """Run the command; return 0, or 2 for a key or value that cannot be used."""
+    if arguments.action == "list":
+        _list()
+        return ANSWERED
     try:
-        if arguments.action == "list":
-            _list()
-        elif arguments.action == "set":
+        if arguments.action == "set":
             _set(_name(arguments.key), arguments.value)
         else:
             _unset(_name(arguments.key))
@@ -55,8 +56,9 @@ def _is_secret(name: str) -> bool:
 
 def _list() -> None:
     path = user_env_file()
+    values = dotenv_values(path)
     print(path)  # noqa: T201
-    for name, value in dotenv_values(path).items():
+    for name, value in values.items():
         text = say("config.is_set", console_language()) if _is_secret(name) else value
         print(f"{name}={text}")  # noqa: T201
 

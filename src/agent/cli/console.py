@@ -25,7 +25,20 @@ _MORE = "More is shown by --log-file FILE or TANLU_LOG_LEVEL=DEBUG."
 
 
 def prepare_streams() -> None:
-    """Replace what a console cannot show (GBK, ASCII) instead of failing."""
+    """Replace what a console cannot show (GBK, ASCII) instead of failing; open what is closed.
+
+    The number of a closed stream would be that of the next file that is opened, which every
+    program that is started then writes to: a database, for one.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            os.dup2(nowhere, number)
+            os.set_inheritable(number, True)
+            if nowhere != number:
+                os.close(nowhere)
+            mode = "w" if number else "r"
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -66,6 +79,16 @@ def fail(
     if remedy:
         print(f"tanlu: {one_line(remedy)}", file=sys.stderr)  # noqa: T201
     return code
+
+
+def output_problem() -> str:
+    """Return why standard output takes nothing; empty where it does."""
+    try:
+        sys.stdout.write("\n")
+        sys.stdout.flush()
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
 
 
 def tell_aside(line: str) -> None:
