@@ -88,10 +88,11 @@ def test_notes_keep_reasons_dates_conditions_and_whose_word_it_is() -> None:
 
 
 @pytest.mark.parametrize("name", ["deep_report", "dossier"])
-def test_a_gap_is_not_told_by_the_model_and_by_code_f6(name: str) -> None:
+def test_a_gap_that_was_asked_about_is_told_once_at_its_place_f6(name: str) -> None:
     text = render(f"{name}_system")
     [rule] = [line for line in text.splitlines() if "<gaps>" in line]
-    assert "do not repeat <gaps>" in rule
+    assert "at its place" in rule, "code tells what the text has not told"
+    assert "[^none]" in rule
 
 
 def test_a_page_that_closes_its_tag_stays_inside_it() -> None:
