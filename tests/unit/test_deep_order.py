@@ -45,6 +45,7 @@ THOUGHTFUL = call("tavily_search", queries=["成本"], **THOUGHT)
 PLANNED = replace(WORKED, planned={"T1": "应用", "T12": "回收"})
 ALL = call("end_of_research", **URLS, reflection="T1、t12都已由这些结果回答")
 ONE = call("end_of_research", **URLS, reflection="T12有了")
+SPAN = call("end_of_research", **URLS, reflection="T1–T12已回答")
 NAMED = call("end_of_research", **URLS, reflection="应用(T1)与回收都有")
 
 
@@ -82,6 +83,7 @@ NAMED = call("end_of_research", **URLS, reflection="应用(T1)与回收都有")
         ([ALL], PLANNED, [None]),
         ([ONE], PLANNED, ["planned_left"]),
         ([NAMED], PLANNED, [None]),
+        ([SPAN], PLANNED, [None]),
         ([{**END, "args": {**URLS, **THOUGHT}}], replace(PLANNED, reminded=True), [None]),
         ([THINK, END], FRESH, [None, "search_first"]),
         ([THINK, END], replace(FRESH, answered=True), [None, None]),

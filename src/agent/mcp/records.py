@@ -269,7 +269,7 @@ LONGEST = 4000
 """Characters of a reply as a model reads it."""
 _ENDS: tuple[SpotRole, ...] = ("origin", "destination")
 _MOST_ITEMS = 20
-_LONGEST_TEXT = 200
+_LONGEST_TEXT = 255
 _FAR = 1.5
 """Times the radius, beyond which a place is no answer to "nearby"."""
 

@@ -3,9 +3,11 @@
 They are only described here: `act` executes searches, `switch_topic` changes and endings.
 """
 
+import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Final, Literal
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
@@ -164,6 +166,11 @@ MOVED: Final = "moved"
 PLANNED_LEFT: Final = "planned_left"
 MAX_CALLS = 12
 """Calls of one message that are done."""
+_ID, _TO = (
+    re.compile(r"(?<![A-Z0-9])(T\d{1,3})(?![A-Z0-9])"),
+    {"-", "–", "—", "~", "～", "至", "到"},
+)
+"""What a planned topic is called by, and what stands between the first and the last of several."""
 _KEPT = 10
 """The part of a turn's pages, one in so many, that no search opens by itself."""
 
@@ -275,6 +282,17 @@ def thoughtless(calls: Sequence[ToolCall], history: TopicHistory) -> list[ToolCa
     return order.thoughtless
 
 
+def _ids_in(text: str, ids: Sequence[str]) -> set[str]:
+    """Return which ids of planned topics a text names, by themselves or between two: T1–T4."""
+    parts = _ID.split(text.upper())
+    named, between = parts[1::2], parts[2:-1:2]
+    found = {*named}
+    for (first, last), sign in zip(pairwise(named), between, strict=True):
+        if sign.strip() in _TO:
+            found |= {name for name in ids if int(first[1:]) < int(name[1:]) < int(last[1:])}
+    return found
+
+
 class _Order:
     """Check the calls of one message in their order."""
 
@@ -330,11 +348,11 @@ class _Order:
 
     def _forgets(self, call: ToolCall) -> bool:
         """Return whether an end's reflection names one of the planned topics not at all."""
-        thought = thought_of(call)
-        letters = (char if char.isascii() and char.isalnum() else " " for char in thought.upper())
-        ids, words = set("".join(letters).split()), _plain(thought)
-        planned = self._history.planned.items()
-        return any(name not in ids and _plain(topic) not in words for name, topic in planned)
+        thought, planned = thought_of(call), self._history.planned
+        ids, words = _ids_in(thought, [*planned]), _plain(thought)
+        return any(
+            name not in ids and _plain(topic) not in words for name, topic in planned.items()
+        )
 
     def _unfit(self, topic: str) -> CallRefusal | None:
         if not topic:

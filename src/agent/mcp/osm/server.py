@@ -157,10 +157,17 @@ class OsmTools:
         rows = (reply.get("distances"), reply.get("durations"))
         return {
             "ways": [
-                {"origin": at, "destination": to, "distance_m": metres, "duration_s": seconds}
+                {
+                    "origin": at,
+                    "destination": to,
+                    "distance_m": round(metres),
+                    "duration_s": round(seconds),
+                }
                 for at in range(len(ends[0]))
                 for to in range(len(ends[1]))
-                if (metres := _cell(rows[0], at, to)) is not None
+                # From a point to itself there is no way.
+                if ends[0][at] != ends[1][to]
+                and (metres := _cell(rows[0], at, to)) is not None
                 and (seconds := _cell(rows[1], at, to)) is not None
             ]
         }
