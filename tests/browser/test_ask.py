@@ -311,6 +311,7 @@ def test_on_a_phone_the_question_box_is_one_row_until_it_is_used(
     files = part(page, "documents").get_by_role("button").first
     files.tap()
     expect(files).to_have_attribute("aria-expanded", "true")
+    expect(files).to_have_css("outline-style", "none")
 
 
 def test_the_weather_is_told_by_the_day_of_the_week(visit: Visits) -> None:

@@ -48,6 +48,7 @@ def test_files_are_given_asked_and_deleted(visit: Visits) -> None:
     expect(page.locator(".collection summary")).to_have_text("2 files")
     page.get_by_label("Look nowhere else").check()
     page.set_viewport_size({"width": 800, "height": 800})
+    expect(part(page, "threads")).to_be_hidden()
     assert overflow(page) == [], "the fold stays within a box that has become narrower"
     answer = part(ends(ask(page, "How high is the deposit?")), "answer")
     expect(page.get_by_label("Look nowhere else")).to_be_hidden()

@@ -67,7 +67,8 @@ export function answerView(node, draw) {
 /** Focuses at the click, not at its press: what then unfolds would move it. @param {HTMLElement} button */
 export function focusOnClick(button) {
   button.addEventListener("mousedown", (event) => event.preventDefault());
-  button.addEventListener("click", ({ detail }) => { if (detail) button.focus({ preventScroll: true }); });
+  const quietly = { preventScroll: true, focusVisible: false };
+  button.addEventListener("click", ({ detail }) => { if (detail) button.focus(quietly); });
 }
 
 /** Returns the texts within a node. @param {Node} node @returns {Text[]} */

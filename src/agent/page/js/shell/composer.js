@@ -37,7 +37,7 @@ export class Composer {
   #busy = false;
   #waiting = false;
   #stopping = false;
-  /** What became of the last wish; beside one that was given back, until something else is written. */
+  /** What became of the last wish; beside a given back one until it is changed. */
   #told = "";
 
   /**

@@ -57,7 +57,7 @@ function sampleNotice(more, canConnect) {
     try {
       sessionStorage.setItem(PUT_AWAY, "1");
     } catch {
-      // It is then there again when the page is.
+      // Then it is there again.
     }
   };
   const node = el("div", { class: "notice sample", dataset: { notice: "sample" } }, fold,
