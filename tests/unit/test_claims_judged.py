@@ -79,6 +79,16 @@ async def test_a_ruling_on_a_part_that_a_sentence_does_not_have_is_one_on_the_se
     assert done.counts["supported"] == 1
 
 
+async def test_only_what_a_judge_ruled_on_is_told_as_checked() -> None:
+    told = list[tuple[int, int]]()
+    judge, evidence = Reader(门票=SUPPORTED), asyncio.ensure_future(known())
+    check = ClaimCheck(
+        *(evidence, [], SOURCES, "zh", judge, True, 5), told=lambda *count: told.append(count)
+    )
+    await check.finish(f"门票60元[1]({URL})。周一也开放[1]({URL})。")
+    assert told[-1] == (1, 2)
+
+
 async def test_a_text_from_memory_alone_is_judged_and_marked_and_none_of_it_is_taken_out() -> None:
     nothing = Evidence({}, question="埃菲尔铁塔多高")
     body = "不客气。\n\n铁塔高330米。门票要29欧元。"

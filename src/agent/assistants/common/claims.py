@@ -214,14 +214,14 @@ class ClaimCheck:
                 self._judging.unpaid |= {one.key for one in asked}
             rulings = _rulings(found)
         self._judging.heard |= {one.key for one in asked}
-        every = {one.key for one in self.statements} or self._judging.asked
-        self.told(len(self._judging.heard & every), len(every))
         # A ruling on a part "5b" of a sentence that has none is one on the sentence.
         by_name = {one.name: one for one in asked}
         named = [
             (by_name.get(r.id) or by_name.get(r.id.rstrip(ascii_lowercase)), r) for r in rulings
         ]
         self._rulings |= {one.key: ruling for one, ruling in named if one}
+        every = {one.key for one in self.statements} or self._judging.asked
+        self.told(len(self._rulings.keys() & every), len(every))
 
     async def finish(self, body: str, late: Callable[[], None] = lambda: None) -> None:
         """Have the rest judged, prove all rulings, and say what fails as the judge would.
