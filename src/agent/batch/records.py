@@ -21,6 +21,7 @@ MAX_LINE = 1_000_000
 """Characters of one JSON line. A CSV cell may have 131,072, the csv module's own limit."""
 _DELIMITERS = (",", ";", "\t")
 _NEXT_ELEMENT = re.compile(r"[\s,]*(?=[^\s,\]])")
+_UNDECODED = re.compile("[\udc80-\udcff]")
 _NOT_DECODED = "not in the encoding of the other lines ({name}); save the file as UTF-8"
 _NAMES = {
     name: column
@@ -125,7 +126,7 @@ def _json_records(text: str, not_decoded: str) -> Iterator[FileRecord]:
 
 def _is_decoded(text: str) -> bool:
     """Return whether a text has no bytes that its encoding does not know."""
-    return not any("\udc80" <= char <= "\udcff" for char in text)
+    return _UNDECODED.search(text) is None
 
 
 def _json_record(number: int, line: str, not_decoded: str) -> FileRecord:
