@@ -1,6 +1,7 @@
 """What is particular to one search service, or to Google's redirect links."""
 
 from collections.abc import AsyncIterator
+from datetime import date, timedelta
 from typing import Any
 from urllib.parse import quote_plus
 
@@ -20,6 +21,7 @@ from agent.sample.services.search import KEY
 from agent.search.google import REDIRECTS, resolve_links
 from agent.search.hits import SearchProvider
 from agent.search.http import SearchHttp
+from agent.search.rules import today_here
 from agent.search.web import configured_services
 from agent.settings import Settings
 from tests.support.search_scripts import meter
@@ -162,7 +164,8 @@ async def test_serper_boxes_without_a_link_are_cited_from_googles_page(
         "https://a.cn/1",
     ]
     assert first[1].snippet == "博物馆 · 电话: 010-1"
-    assert first[2].published == "3 天前"
+    day = date.fromisoformat(today_here()) - timedelta(days=3)
+    assert first[2].published == day.isoformat()
     page = f"https://www.google.com/search?q={quote_plus(QUERY)}"
     assert {hit.url: hit.snippet for hit in second}[page] == "60 元"
     assert len(second) == 3

@@ -9,7 +9,7 @@ from agent.configuration import Configuration
 from agent.core.calls import Calls
 from agent.core.errors import ConfigurationError
 from agent.search.hits import RULED_OUT, Endpoint, Hit, HitSearch, WebTask, make_hit, rules_text
-from agent.search.rules import SearchRules, rules_of, today_here
+from agent.search.rules import SearchRules, published_as, rules_of, today_here
 from agent.texts import problem_text, say
 from tests.support.lab import laboratory
 from tests.support.rows import by_examples
@@ -100,6 +100,28 @@ async def test_a_page_whose_own_date_is_too_old_is_dropped_and_one_without_a_dat
     every = await dated().search("故宫", meter=meter())
     assert len(every) == len(Dated.found)
     assert every.older_than == ""
+
+
+def test_a_date_is_kept_as_iso_writes_it_and_an_age_as_exactly_as_it_was_told() -> None:
+    told = {
+        "2026-05-01T08:00:00+08:00": "2026-05-01T08:00:00+08:00",
+        "May 1, 2026": "2026-05-01",
+        "Tue, 24 Mar 2026 08:00:00 GMT": "2026-03-24",
+        "2026年5月1日": "2026-05-01",
+        "3 天前": "2026-11-18",
+        "2 months ago": "2026-09",
+        "2 years ago": "2024",
+        "2026": "2026",
+        "lately": "lately",
+    }
+    assert {words: published_as(words, "2026-11-21") for words in told} == told
+
+
+async def test_a_search_dates_its_pages_by_the_asker_s_day() -> None:
+    hits = await dated().search("故宫", meter=meter(), today="2026-11-21")
+    assert [hit.published for hit in hits] == [
+        *["2026-05-01"] * 3, "2024", "2026-06-02", None
+    ]  # fmt: skip
 
 
 class Late(Dated):

@@ -233,6 +233,13 @@ def test_an_address_is_read_as_it_is_written_and_cut_where_it_is_long(url: str, 
     assert f"{shown} — example.com" not in told, "the address says whose it is"
 
 
+def test_behind_an_address_that_says_whose_it_is_stands_from_when_the_page_is() -> None:
+    url = "https://example.com/a"
+    text = f"好。[1]({url})\n\n**来源**\n\n1. [遛娃指南]({url}) — example.com · 2026-03-28"
+    told = pretty(outcome(text, places=[], sources=[source(1, url)]), width=200)
+    assert f"遛娃指南 {url} · 2026-03-28" in told
+
+
 @pytest.mark.parametrize("title", ["https://example.com/a", "example.com/a/", "www.example.com/a"])
 def test_a_title_that_is_the_address_stands_once(title: str) -> None:
     url = "https://www.example.com/a" if title.startswith("www") else "https://example.com/a"

@@ -42,6 +42,18 @@ def test_below_a_calculation_stand_the_sums_that_the_text_uses() -> None:
     )
 
 
+def test_a_source_says_from_when_it_is_where_that_is_known() -> None:
+    dated = [
+        {**source("w0-0", "https://a.example/x"), "published": "2026-03-28T08:00"},
+        {**source("w0-1", "https://b.example/y"), "published": "2026-04", "unresolved": True},
+        {**source("w0-2", "https://c.example/z"), "published": "3 hours ago"},
+    ]
+    lines = references(dated, "en", unresolved="?").splitlines()[2:]
+    assert [line.partition(" — ")[2] for line in lines] == [
+        "a.example · 2026-03-28", "b.example · 2026-04 · ?", "c.example",
+    ]  # fmt: skip
+
+
 def test_f8_two_sources_with_one_title_are_told_apart() -> None:
     titles = [
         source("w0-0", "https://agentbeck.bot/report/1", "agentbeck.bot"),

@@ -147,6 +147,11 @@ def test_a_long_quote_is_cut_between_words() -> None:
     assert quote.startswith(f"{shown.removesuffix('…')} ")
 
 
+def test_a_source_says_from_when_it_is() -> None:
+    page = html_page(answer(sources=[{**source(), "published": "2026-03-28T08:00:00Z"}]))
+    assert '<span class="site">example.com · 2026-03-28</span>' in page
+
+
 def test_of_a_calculation_the_sums_that_the_text_uses_are_printed() -> None:
     page = html_page(
         answer(

@@ -243,6 +243,11 @@ def test_a_source_of_endless_words_takes_a_few_lines_and_its_link_leads_there() 
     assert addresses(reader) >= {endless["url"]}
 
 
+def test_a_source_says_from_when_it_is() -> None:
+    dated = {**source(), "published": "2026-03-28T08:00:00Z"}
+    assert "2026-03-28 · https://example.com/a" in text_of(read(answer=REPORT, sources=[dated]))
+
+
 def test_below_a_calculation_among_the_sources_stand_its_sums() -> None:
     calculation = {**source(1, "", "两次"), "kind": "document", "sums": ["两次：417 * 3 = 1251 元"]}
     told = text_of(read(answer="两次一共 1251 元。[1a]", sources=[calculation], places=[]))

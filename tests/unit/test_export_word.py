@@ -60,6 +60,12 @@ def body(**changed: Any) -> str:
         return package.read("word/document.xml").decode()
 
 
+def test_a_source_says_from_when_it_is() -> None:
+    dated = {**source(), "published": "2026-03-28T08:00:00Z"}
+    shown = [each.text for each in written(answer=REPORT, sources=[dated]).paragraphs]
+    assert "[1] 遛娃指南\nexample.com · 2026-03-28 · https://example.com/a" in shown
+
+
 def test_below_a_calculation_among_the_sources_stand_its_sums() -> None:
     calculation = {**source(1, "", "两次"), "kind": "document", "sums": ["两次：417 * 3 = 1251 元"]}
     shown = [each.text for each in written(answer=REPORT, sources=[calculation]).paragraphs]

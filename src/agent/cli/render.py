@@ -149,10 +149,11 @@ def _other_references(answer: str, shown: Collection[int]) -> str:
 
 def _without_site(row: str) -> str:
     """Return a source's row without the site that its address, printed behind the title, has."""
-    linked, _, site = row.rpartition(" — ")
+    linked, _, about = row.rpartition(" — ")
+    site, *others = about.split(" · ")
     address = open_url(linked.rpartition("](")[2].removesuffix(")")).replace("www.", "")
     is_told = f"://{site.replace(_ESCAPE, '')}" in address
-    return linked if is_told else row
+    return " · ".join([linked, *others]) if is_told else row
 
 
 def _place_lines(places: Sequence[Place], text: "_AnswerText", answer: FinishedAnswer) -> Table:

@@ -16,6 +16,7 @@ from agent.evidence.queries import clean_text
 from agent.evidence.types import Source
 from agent.texts import Language, in_every_language, say
 
+_ISO_DAY = re.compile(r"\d{4}(?:-\d\d){0,2}(?!\d)")
 _MAX_TITLE = 160
 _MAX_PATH = 60
 _TOLD_TITLE = 50
@@ -51,11 +52,13 @@ def labelled(sources: Iterable[Source]) -> list[Source]:
 
 def headed_title(source: Source) -> str:
     """Return the title of a source, the day of its publication, and whose page it is."""
-    return " ".join(filter(None, [source["title"], _day(source), _whose(source)]))
+    return " ".join(filter(None, [source["title"], day_of(source), _whose(source)]))
 
 
-def _day(source: Source) -> str:
-    return (source.get("published") or "")[:10]
+def day_of(source: Source) -> str:
+    """Return when a source was published, as far as ISO tells it: "2026-03-28", "2026"."""
+    day = _ISO_DAY.match(source.get("published") or "")
+    return day[0] if day else ""
 
 
 def _whose(source: Source) -> str:
@@ -67,7 +70,7 @@ def _whose(source: Source) -> str:
 def untitled(source: Source, text: str) -> str:
     """Return a text of a source without its head where that leads it, however often."""
     title = " ".join(source["title"].split())
-    return without_heads(text, [title, _day(source), _whose(source)])
+    return without_heads(text, [title, day_of(source), _whose(source)])
 
 
 def without_heads(text: str, heads: Iterable[str]) -> str:
@@ -486,10 +489,10 @@ def _reference(source: Source, position: int, language: Language, *, alone: bool
         site = _plain(f"{site or _site(source['url'])}{path}")
     output, by = (text.translate(_MARKDOWN) for text in (title, site))
     linked = f"[{output}]({url})" if url else output
-    line = f"{number}. {linked} — {by}" if by else f"{number}. {linked}"
+    line = " · ".join(filter(None, [f"{linked} — {by}" if by else linked, day_of(source)]))
     indent = " " * (len(str(number)) + 2)
     sums = (f"{indent}- {one.translate(_MARKDOWN)}" for one in source.get("sums", ()))
-    return "\n".join([line, *sums])
+    return "\n".join([f"{number}. {line}", *sums])
 
 
 def lettered(lines: Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ from importlib.resources import files
 from urllib.parse import urlsplit
 
 from agent.core.strings import cut_at_break
-from agent.evidence.references import line_letter, site_of
+from agent.evidence.references import day_of, line_letter, site_of
 from agent.evidence.types import Place, Source
 from agent.export.finished import (
     PRINTED_QUOTES,
@@ -194,7 +194,7 @@ def _sources(answer: FinishedAnswer) -> str:
 
 def _source(number: int, source: Source, language: Language) -> str:
     unresolved = say("export.unresolved", language) if source.get("unresolved") else ""
-    about = " · ".join(filter(None, [site_of(source), unresolved]))
+    about = " · ".join(filter(None, [site_of(source), day_of(source), unresolved]))
     quotes = "".join(
         f'<p class="quote" id="source-{number}{line_letter(at)}">{escape(line)}</p>'
         for at, line in enumerate(source.get("sums", ()))

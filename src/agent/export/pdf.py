@@ -29,7 +29,7 @@ from agent.core.processor import breathe
 from agent.core.strings import one_line
 from agent.evidence.markdown import open_url
 from agent.evidence.outing.text import day_title, outing_section
-from agent.evidence.references import line_letter, site_of
+from agent.evidence.references import day_of, line_letter, site_of
 from agent.evidence.types import Source
 from agent.export.finished import (
     FinishedAnswer,
@@ -251,13 +251,15 @@ class _Page:
         url = source["url"]
         title = text_markup(one_line(source["title"]) or one_line(url), self._language)
         markup = f'<a name="{source_anchor(number)}"/>{link_markup(url, title)}'
+        address = ""
         if open_url(url):
-            behind = "<br/>" if source["kind"] != "place" else " "
             address = one_line(unquote(url)) if source["kind"] != "place" else site_of(source)
             if source.get("unresolved"):
                 address = say("export.unresolved", self._language)
-            address = text_markup(address, self._language)
-            markup += f'{behind}<font size="{_SMALL - 1}" color="{_GREY}">{address}</font>'
+        if about := " · ".join(filter(None, [day_of(source), address])):
+            behind = "<br/>" if source["kind"] != "place" else " "
+            about = text_markup(about, self._language)
+            markup += f'{behind}<font size="{_SMALL - 1}" color="{_GREY}">{about}</font>'
         for at, line in enumerate(source.get("sums", ())):
             place = f'<a name="{source_anchor(f"{number}{line_letter(at)}")}"/>'
             markup += f"<br/>{place}{text_markup(one_line(line), self._language)}"

@@ -25,7 +25,7 @@ from markdown_it.tree import SyntaxTreeNode
 from agent.core.processor import breathe
 from agent.core.strings import is_wide, one_line, valid_text
 from agent.evidence.markdown import open_url
-from agent.evidence.references import CITATION, site_of
+from agent.evidence.references import CITATION, day_of, site_of
 from agent.evidence.types import Place, Source
 from agent.export.finished import (
     WIDE,
@@ -187,7 +187,7 @@ class _Writer:
         paragraph = self._document.add_paragraph(f"[{number}] ")
         _add_bookmark(paragraph, f"source-{number}", index)
         self._add_text(paragraph, one_line(source["title"]) or one_line(source["url"]), url=url)
-        about = [site_of(source), source.get("published") or ""]
+        about = [site_of(source), day_of(source)]
         if source.get("unresolved"):
             about.append(say("export.unresolved", self._language))
         elif url and source["kind"] != "place":

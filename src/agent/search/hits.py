@@ -6,7 +6,7 @@ import logging
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeVar
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
@@ -28,7 +28,7 @@ from agent.evidence.quotes import marked_stretches
 from agent.evidence.records import with_weekday
 from agent.evidence.types import Gap, Source
 from agent.search.http import SearchHttp
-from agent.search.rules import ANY, DAYS, SearchRules, today_here
+from agent.search.rules import ANY, DAYS, SearchRules, published_as, today_here
 from agent.texts import Language, in_every_language, reason_of, say
 from agent.texts.languages import language_name
 
@@ -39,7 +39,7 @@ WebChoice = Literal["auto", "google", "tavily", "serper", "bocha", "off"]
 
 @dataclass(frozen=True)
 class Hit:
-    """Hold one search result; `published` as the service words it, or None."""
+    """Hold one search result; `published` is an ISO day where a search has read it, or None."""
 
     title: str
     url: str
@@ -346,7 +346,11 @@ def _allowed(hits: Iterable[Hit], rules: SearchRules, most: int, today: str) -> 
     """Return at most so many hits that the rules allow, which know whether others were too old."""
     today = today or today_here()
     of_sites = [hit for hit in hits if rules.allows_page(hit.url)]
-    allowed = Hits(hit for hit in of_sites if not rules.is_too_old(hit.published, today))
+    allowed = Hits(
+        replace(hit, published=published_as(hit.published, today))
+        for hit in of_sites
+        if not rules.is_too_old(hit.published, today)
+    )
     allowed.older_than = rules.since if len(allowed) < len(of_sites) else ""
     allowed.ruled_out = rules if not allowed else ANY
     del allowed[most:]

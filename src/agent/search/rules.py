@@ -77,16 +77,35 @@ def published_on(text: str | None, today: str) -> date | None:
 
     "3 days ago" is counted back from `today`.
     """
+    return _day_and_unit(text or "", today)[0]
+
+
+def published_as(text: str | None, today: str) -> str | None:
+    """Return a service's words for a page's date as ISO writes them; as they are, where unknown.
+
+    "3 days ago" becomes a day, "3 months ago" a month, "3 years ago" a year.
+    """
     words = text or ""
+    day, unit = (None, "") if words[4:5] == "-" else _day_and_unit(words, today)
+    return day.isoformat()[: _TOLD[unit]] if day else text
+
+
+def _day_and_unit(words: str, today: str) -> tuple[date | None, str]:
+    """Return the day that is named, and in which unit an age is told; "" for no age."""
     for figure in figures(words):
         if figure.date and figure.date[0]:
-            return real_day(figure.date[0], *figure.date[1:])
+            return real_day(figure.date[0], *figure.date[1:]), ""
         behind = words[figure.end :].strip().casefold()
         if figure.kind in _AGES and behind.startswith(("ago", "前")):
             age = int(figure.amount * _AGES[figure.kind] / _DAY)
             is_age = age < _LONG_AGO
-            return date.fromisoformat(today[:10]) - timedelta(days=age) if is_age else None
-    return None
+            day = date.fromisoformat(today[:10]) - timedelta(days=age) if is_age else None
+            return day, figure.kind
+    return None, ""
+
+
+_TOLD = {"": 10, "second": 10, "month": 7, "year": 4}
+"""Signs of an ISO day that are known where an age is told in a unit."""
 
 
 _LONG_AGO = 300_000

@@ -9,8 +9,8 @@ const say = translator("page.sources");
 const KINDS = textsOf("page.sources.kinds");
 /** Matches the page of a document in its title, in either language. */
 const PAGE = /(?:, p\. |，第 )(\d+)(?: [页頁])?/u;
-/** How searches write a day. */
-const DAY = /^\d{4}-\d\d-\d\d/;
+/** A day, or a month or a year. */
+const DAY = /^\d{4}(?:-\d\d){0,2}(?!\d)/;
 
 /**
  * Lists the sources an answer cites, under their numbers; the map's, which say little, folded.
