@@ -237,21 +237,21 @@ async def test_what_a_revision_still_tells_wrongly_is_asked_for_once_more_wherev
         edits(
             ("1", "成本见下一句[^t0-0]。"),
             ("2", f"{MENDED}[^t0-2]。"),
-            inserts=(("2", "另加一句[^t0-2]。"),),
+            inserts=(("2", "另加一句[^t0-2]。"), ("1", "此句又为999美元[^t0-1]。")),
         ),
     ]
     async with lab_of(revise=lambda turn: replies.pop(0)(turn)) as lab:
         state = await lab.ask(ZH)
         _, second = lab.llm.asked(PHASE)
     text = str(answer_of(state).text)
-    assert f"{MENDED}[2]" in text
-    assert "999" not in text
+    assert f"{MENDED}[3]" in text
     assert "成本见下一句[1]" in text
-    assert "另加一句" not in text, "nothing is added"
+    assert "另加一句" in text, "an edit may have left out what an insert tells instead"
+    assert "此句又为999美元†" in text, "what is added is checked as an edit is"
     assert block(second.user, "failed").startswith("2: missing: 999美元")
     assert "如今成本为999美元" in block(second.user, "draft")
     assert not block(second.user, "review")
-    assert told(state)["checks"]["claims"]["supported"] == 2
+    assert told(state)["checks"]["claims"]["supported"] == 3
 
 
 async def test_a_statement_behind_a_change_in_its_paragraph_is_judged_again() -> None:

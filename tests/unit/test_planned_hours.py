@@ -38,3 +38,13 @@ def test_a_stop_of_a_plan_that_lies_sideways_has_its_day_and_time(table: str) ->
     [fault] = hours_faults(table, [MUSEUM], TODAY)
     assert fault.startswith("Ateneum, 2026-12-05 Sat")
     assert "18:30: its record says 10:00–17:00" in fault
+
+
+def test_what_one_does_at_a_stop_may_name_another_place_and_the_stop_is_held_to_its_hours() -> None:
+    other: Place = Place(**{  # type: ignore[typeddict-item]
+        **export_samples.place(name="Kiasma"), "id": "osm:2", "hours_osm": "Mo-Su 08:00-23:00",
+    })  # fmt: skip
+    table = "| Time | Stop | Plan |\n|---|---|---|\n| 9:00 | Kiasma | Art |\n"
+    table += "| 18:30 | Ateneum | Art; if it is full, back to Kiasma |\n"
+    [fault] = hours_faults(f"## Saturday 5 December\n\n{table}", [MUSEUM, other], TODAY)
+    assert fault.startswith("Ateneum, 2026-12-05 Sat, 18:30")

@@ -262,6 +262,22 @@ def test_a_row_is_where_its_place_cell_says(
     assert told == [each and [f"osm:{name}" for name in each] for each in ways], here
 
 
+async def test_a_fall_back_named_beside_a_stop_by_an_edit_leaves_the_next_way_as_it_is() -> None:
+    exact = filling(Map())
+    text = (await exact.filled(Revised(PLAN.format(place="Museum", what="Art")))).text
+    beside = text.replace("| Art |", "| Art; else the Church [3](https://map.example/Church) |")
+    assert (await exact.filled(Revised(beside))).text == beside
+
+
+async def test_a_next_day_begins_where_one_sleeps_whatever_one_does_there() -> None:
+    lodging = cast(Place, {**PLACES[0], "category": "hotel"})
+    first = PLAN.format(place="Museum", what="Art")
+    first = first.replace("The end", "Sleep; a drink at the Church [3](https://map.example/Church)")
+    text = f"{first}\n## Day 2\n\n{DAY.replace('| 9:00 | Hotel | – |' + chr(10), '')}"
+    joined = [each.ids for each in way_cells(text, [lodging, *PLACES[1:]])]
+    assert joined[2] == ("osm:Hotel", "osm:Museum")
+
+
 async def test_a_text_that_is_streamed_has_its_ways_too() -> None:
     async def pieces() -> Any:
         for line in f"Two days.\n\n{DAY}\nEnd.".splitlines(keepends=True):

@@ -8,7 +8,7 @@ from agent.evidence.figures import figures
 from agent.evidence.hours import Opening, clock_of, yearly_hours
 from agent.evidence.records import with_weekday
 from agent.evidence.tables import CellRow, tables_in
-from agent.evidence.told_ways import stops_in_row
+from agent.evidence.told_ways import stops_in_row, stops_of_rows
 from agent.evidence.types import Place
 
 _TIME_CELLS, _RANGE, _SEVERAL, _MORNING = 2, 2, 2, 5 * 60
@@ -25,28 +25,32 @@ def hours_faults(text: str, places: Sequence[Place], today: str) -> list[str]:
     found = list[str]()
     for rows in tables_in(text):
         day = _day_in(_heading_above(text, rows[0][0].start), today)
-        for of_day, row in _by_day(rows, day, today):
-            stops = {place["id"]: place for place in stops_in_row(row, places)}
+        for of_day, row, named in _by_day(rows, day, places, today):
+            stops = {place["id"]: place for place in named}
             if of_day and len(stops) == 1:
                 [place] = stops.values()
                 found += [f"{place['name']}, {fault}" for fault in _faults(row, place, of_day)]
     return found
 
 
-def _by_day(rows: Sequence[CellRow], day: str, today: str) -> Iterator[tuple[str, CellRow]]:
-    """Yield the rows of a plan with their days; of one that lies sideways a cell and its time."""
+def _by_day(
+    rows: Sequence[CellRow], day: str, places: Sequence[Place], today: str
+) -> Iterator[tuple[str, CellRow, Sequence[Place]]]:
+    """Yield a plan's rows, or cells with their times, each with its day and its stops."""
     head, *below = rows
     days = [_day_in(cell.text, today) for cell in head[1:]]
     times = [cell for cell in head[1:] if any(f.clock is not None for f in figures(cell.text))]
-    for row in below:
+    for row, stops in zip(below, stops_of_rows(rows, places), strict=True):
         if sum(map(bool, days)) >= _SEVERAL:
-            yield from ((each, [row[0], cell]) for each, cell in zip(days, row[1:], strict=False))
+            pairs = ((each, [row[0], cell]) for each, cell in zip(days, row[1:], strict=False))
+            yield from ((each, pair, stops_in_row(pair, places)) for each, pair in pairs)
             continue
         day = _day_in(row[0].text, today) or day
         if len(times) >= _SEVERAL:
-            yield from ((day, [*pair]) for pair in zip(head[1:], row[1:], strict=False))
+            cells = ([*pair] for pair in zip(head[1:], row[1:], strict=False))
+            yield from ((day, pair, stops_in_row(pair, places)) for pair in cells)
         else:
-            yield day, row
+            yield day, row, stops
 
 
 def _day_in(text: str, today: str) -> str:

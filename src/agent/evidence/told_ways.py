@@ -196,7 +196,7 @@ def _plans(text: str, told: Iterable[str], places: Sequence[Place]) -> Iterator[
     for rows in tables_in(text):
         if joined := _joined(rows, told, places, home):
             yield joined
-            stops = [place for row in rows[1:] for place in stops_in_row(row, places)]
+            stops = [*chain.from_iterable(stops_of_rows(rows, places))]
             home = next(filter(is_lodging, [*stops[-1:], *stops[:1]]), home)
 
 
@@ -211,8 +211,7 @@ def _joined(
     marked = [[_marked(cell, told) for cell in row] for row in rows]
     if not any(cell.marks for row in marked for cell in row):
         return {}
-    width = max(map(len, marked))
-    grid = [[*_with_places(row, places), *[_Cell()] * (width - len(row))] for row in marked]
+    grid = _grid(marked, places)
     sideways = [[*column] for column in zip(*grid[1:], strict=True)]
     down, across = _Plan(grid, home=home).joined(), _Plan(sideways, begin=0).joined()
     found, others = (sum(ends is not None for ends, _ in each.values()) for each in (down, across))
@@ -232,6 +231,11 @@ def _marked(cell: TableCell, told: Iterable[str]) -> _Cell:
     begins = [0, *(mark.end - cell.start for mark in marks)]
     ends = [*(mark.start - cell.start for mark in marks), len(text)]
     return _Cell([cell.text[b:e] for b, e in zip(begins, ends, strict=True)], marks)
+
+
+def _grid(rows: Sequence[Sequence[_Cell]], places: Sequence[Place]) -> _Grid:
+    width = max(map(len, rows))
+    return [[*_with_places(row, places), *[_Cell()] * (width - len(row))] for row in rows]
 
 
 def _with_places(row: Sequence[_Cell], places: Sequence[Place]) -> list[_Cell]:
@@ -278,7 +282,7 @@ class _Plan:
         """Return whether a way's own column has the stops it joins: in its cell, or around it."""
         cells = [row[column] for row in self.grid[self.begin :]]
         own = any(cell.stops for cell in cells if not cell.marks)
-        return own and bool(self.grid[at][column].stops or not self._in(at, but=column))
+        return own and bool(self.grid[at][column].stops or not self.stops_in(at, but=column))
 
     def _in_column(self, at: int, column: int) -> _Ends:
         """Return the stops above a way in its column, and in its cell or below it."""
@@ -293,28 +297,31 @@ class _Plan:
     def _in_row(self, at: int, column: int) -> _Ends:
         """Return the last stop of the nearest row above that has one, and the first of this row."""
         lane = self._lanes.get(column, -1)
-        here, *above = ([*self.grid[row][lane].stops] if lane >= 0 else self._in(row, but=column)
-                        for row in range(at, self.begin - 1, -1))  # fmt: skip
+        here, *above = (
+            [*self.grid[row][lane].stops] if lane >= 0 else self.stops_in(row, but=column)
+            for row in range(at, self.begin - 1, -1)
+        )
         if self.home and not any(above):
             above = [[], [self.home]]
         return _ends(here, above, skips=bool(above) and not above[0])
 
-    def _in(self, at: int, *, but: int) -> list[Place]:
-        """Return the places that a row cites, else those that its own cell of the place names.
+    def stops_in(self, at: int, *, but: int = -1) -> list[Place]:
+        """Return the places of a row's own cell of the place, else those that the row cites.
 
         What stands in the way's own cell is none of them.
         """
         cells = [cell for column, cell in enumerate(self.grid[at]) if column != but]
         cited = [place for cell in cells for place in cell.cited]
         own = self._place_column
-        named = [self.grid[at][own]] if own != but else cells
-        return cited or [place for cell in named for place in cell.stops]
+        if own == but:
+            return cited or [place for cell in cells for place in cell.stops]
+        return [*self.grid[at][own].stops] or cited
 
     @lazy_property
     def _place_column(self) -> int:
         """Return the column that tells where the rows are: that which most often names a place.
 
-        What one does there may name other places: the view of a church.
+        What one does there may name other places: the view of a church, a fall-back.
         """
         named = Counter(
             column
@@ -354,6 +361,12 @@ def stops_in_row(row: CellRow, places: Sequence[Place]) -> list[Place]:
     of_row = mentioned(places, text)
     named = (place for cell in row for place in _named(cell.text, of_row, places))
     return _cited(text, places) or [*named]
+
+
+def stops_of_rows(rows: Sequence[CellRow], places: Sequence[Place]) -> list[list[Place]]:
+    """Return the places of each row of a plan below its head: where its cell of the place says."""
+    plan = _Plan(_grid([[_marked(cell, ()) for cell in row] for row in rows], places))
+    return [[*plan.stops_in(at)] for at in range(plan.begin, len(rows))]
 
 
 def _cited(text: str, places: Sequence[Place]) -> list[Place]:

@@ -238,7 +238,8 @@ class _Rounds:
     async def _once_more(self, claims: ClaimCheck, text: str) -> Revised | None:
         """Return the text with what its revision still tells wrongly said anew by itself.
 
-        It is asked where the judge has no sound words for any of that. Nothing is added any more.
+        It is asked where the judge has no sound words for any of that. What is added is checked as
+        what is edited: a sentence may be told anew elsewhere.
         """
         draft, claims.mends = self.draft, False
         evidence = await claims.judged(text, draft.tell_late, longer=False)
@@ -254,8 +255,9 @@ class _Rounds:
             lambda: faults_block(ones, outcomes, {}, evidence), otherwise=list[str]
         )
         revising = _Revising(self, claims, evidence, faults, claims.statements)
-        revision = await revising.edits()
-        return await self._applied(revising, revision) if revision.edits else None
+        revision = await revising.changes()
+        is_empty = not (revision.edits or revision.inserts)
+        return None if is_empty else await self._applied(revising, revision)
 
     async def _applied(self, revising: "_Revising", revision: Revision) -> Revised | None:
         """Return the text with the edits, which may cite what their writer was shown."""
@@ -339,13 +341,13 @@ class _Revising:
             is_last = True
         return revision
 
-    async def edits(self) -> Revision:
-        """Return edits alone, in one reply; none where the model fails.
+    async def changes(self) -> Revision:
+        """Return edits and inserts, in one reply; none where the model fails.
 
         They may be of any statement: what fails is told in others, too.
         """
         reply = await self._reply(Revision, PHASE)
-        return Revision(edits=reply.within(self.places).edits if reply else [])
+        return reply.within(self.places) if reply else Revision()
 
     def _taken_out(self, revision: Revision) -> list[ReviewLine]:
         """Return a line for each answer that a revision takes out: it mends that, or passes it."""
