@@ -45,7 +45,7 @@ def days_named(question: str, today: str) -> list[str]:
     """Return the ISO dates that a question names, in words or figures; none where it names none.
 
     `today` begins with an ISO date. A day without a year is the nearest one, and a weekday beside a
-    date is that day.
+    date is that day, or where a date falls on it: "next Saturday and Sunday, 5 and 6 December".
     """
     try:
         now = date.fromisoformat(today[:10])
@@ -59,8 +59,10 @@ def days_named(question: str, today: str) -> list[str]:
         week = monday + timedelta(days=7 if is_next else 0)
         days += [day for n in (5, 6) if (day := week + timedelta(days=n)) >= now]
     dated = [figure for figure in figures(question) if figure.date and figure.date[2]]
+    given = [*_dates(dated, now)]
+    known = {day.isoweekday() for day in given}
     for named in _named_day().finditer(question):
-        if date_beside(question, named.start(), named.end(), dated):
+        if date_beside(question, named.start(), named.end(), dated) or _number_of(named) in known:
             continue
         behind = next((one for one in dated if one.start > named.end()), None)
         number = _DAY_BEHIND.match(question, named.end())
@@ -69,7 +71,7 @@ def days_named(question: str, today: str) -> list[str]:
             days += _nearest((*behind.date[:2], int(number[1])), now)
         else:
             days.append(_weekday(now, _number_of(named), later=bool(named[1] or named[3])))
-    days += _dates(dated, now)
+    days += given
     for before in question.split("号")[:-1]:
         written = before[len(before.rstrip("0123456789")) :]
         if written and len(written) <= 2 and not before.removesuffix(written).endswith("月"):
