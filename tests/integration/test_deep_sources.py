@@ -12,7 +12,7 @@ from langchain_core.messages import ToolCall, ToolMessage
 from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent.assistants.common.listed_places import MOST_LISTED
+from agent.assistants.common.listed_places import MOST_TOLD
 from agent.assistants.deep_research.graph import build_graph
 from agent.assistants.deep_research.state import DeepConfiguration
 from agent.core.budget import Meter
@@ -227,10 +227,10 @@ async def test_what_the_lead_has_thought_of_stands_in_the_draft_whatever_its_ran
         return asks_around(turn)
 
     async with deep_laboratory(Researcher(deep_explore=rule, deep_plan=planning())) as lab:
-        await with_maps(lab, Surroundings(branches=9), PLACE)
+        await with_maps(lab, Surroundings(branches=30), PLACE)
     [report] = lab.llm.asked("deep_report")
     records = block(report.user, "topics")
-    assert records.count("| 10:00-21:00") == MOST_LISTED
+    assert records.count("| 10:00-21:00") == MOST_TOLD
     assert "餐馆B00207 | 10:00-21:00" in records
 
 

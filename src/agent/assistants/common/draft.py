@@ -17,6 +17,8 @@ from agent.assistants.common.gaps import (
 )
 from agent.assistants.common.judge import WAITING, Judge, evidence_of
 from agent.assistants.common.listed_places import (
+    MOST_LISTED,
+    MOST_TOLD,
     chosen_places,
     listed_of,
     listed_places,
@@ -209,10 +211,13 @@ class Draft:
     @cached_property
     def listed(self) -> list[Place]:
         """Return the places that a model is shown: the best, and those that are named."""
+        return self._listed(MOST_LISTED)
+
+    def _listed(self, most: int) -> list[Place]:
         state = cast(Mapping[str, Any], self.state)
         findings = state.get("web_research_result") or []
         pages = said_by_pages(self.sources.values(), [self.turn["question"], *findings])
-        return listed_places(self.places, pages, stops=self.chosen)
+        return listed_places(self.places, pages, most=most, stops=self.chosen)
 
     @property
     def known_places(self) -> list[Place]:
@@ -319,10 +324,11 @@ class Draft:
         return [source["id"] for source in gathered if (source["url"], source["title"]) in pages]
 
     def record_lines(self) -> str:
-        """Return all that the map said, as lines for a model."""
+        """Return all that the map said, as lines for a model; of very many places the best."""
+        listed = self._listed(MOST_TOLD)
         records = (
-            listed_of(self.listed, self.places, self.language),
-            place_lines(self.listed, self.language),
+            listed_of(listed, self.places, self.language),
+            place_lines(listed, self.language),
             route_lines(self.state.get("routes", []), self.language),
             forecast_lines(self.turn, one_a_city(self.state.get("weather", [])), self.language),
         )

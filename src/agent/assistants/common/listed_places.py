@@ -14,8 +14,8 @@ from agent.evidence.types import FoundPlaces, MapTask, Place, Route, Source
 from agent.evidence.vocabulary import subject_in_english
 from agent.texts import Language, is_chinese, say
 
-MOST_LISTED = 20
-"""Places in a prompt, beside those that are named."""
+MOST_LISTED, MOST_TOLD = 20, 60
+"""Places in a prompt, beside those that are named; in that of a long text, whose writer chooses."""
 _OF_A_SEARCH = 3
 _ONE_PLACE = 60
 """Metres between two records of one place."""
