@@ -228,10 +228,8 @@ async def test_a_wording_keeps_the_head_that_its_statement_begins_with(fix: str)
     assert done.text.startswith(f"- **门票**：故宫门票60元[1]({URL})。")
 
 
-async def test_a_cell_that_says_what_was_not_found_is_not_judged_by_the_sources_of_its_row() -> (
-    None
-):
-    row = f"| 门 | 票 | 票价 |\n|---|---|---|\n| 甲 | 60元[1]({URL}) | 未写 |\n"
+async def test_a_cell_that_says_what_was_not_found_is_not_judged_by_its_row_s_sources() -> None:
+    row = f"| 门 | 票 | 票价 |\n|---|---|---|\n| 甲[1]({URL}) | 60元 | 未写 |\n"
     seen: dict[str, Sequence[str]] = {}
 
     async def judge(batch: Sequence[Statement], evidence: Evidence) -> list[Ruling]:
@@ -246,6 +244,24 @@ async def test_a_cell_that_says_what_was_not_found_is_not_judged_by_the_sources_
     check.cites = [(row.index("[1]"), "w0-0"), (row.index("未写") + 2, "none")]
     await check.finish(row)
     assert seen == {"60元": ("w0-0",), "未写": ()}
+
+
+async def test_what_a_report_begins_with_is_judged_by_what_the_rest_of_it_cites() -> None:
+    """Its summary was judged while nobody knew yet which sources its sections would cite."""
+    seen: dict[str, Sequence[str]] = {}
+
+    async def judge(batch: Sequence[Statement], evidence: Evidence) -> list[Ruling]:
+        seen.update({one.plain: one.drafted for one in batch})
+        return []
+
+    check = ClaimCheck(asyncio.ensure_future(known()), [*SOURCES.values()], SOURCES, "zh", judge)
+    check.sums_up = True
+    body = "".join(f"第{n}句。\n\n" for n in range(30)) + f"故宫门票60元[1]({URL})。\n"
+    check.feed(body)
+    await asyncio.sleep(0)
+    await check.finish(body)
+    assert len(seen) == 31
+    assert [seen[f"第{n}句。"] for n in range(12)] == [("w0-0",)] * 12
 
 
 async def test_a_text_is_mended_once_however_often_it_is_read_as_its_check_has_left_it() -> None:

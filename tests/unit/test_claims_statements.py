@@ -33,13 +33,21 @@ TABLE = """| | 故宫 | 颐和园 |
 """
 
 
-def test_a_cell_states_its_row_and_its_column_and_cites_what_they_cite() -> None:
+def test_a_cell_states_its_row_and_its_column_and_cites_what_their_heads_cite() -> None:
     ticket, other, rating, last = statements(TABLE, MARKED)
     assert (ticket.said, ticket.cited, ticket.name) == ("门票 故宫 60元", ("w0-0",), "1a")
-    assert (other.said, other.cited) == ("门票 颐和园 30元", ("w0-0",))
+    assert (other.said, other.cited) == ("门票 颐和园 30元", ())
     assert (rating.cited, last.name) == (("a0-0",), "2b")
     for cell in (ticket, other, rating, last):
         assert TABLE[cell.start : cell.end] == cell.text
+
+
+@by_examples
+def test_a_cell_is_lent_what_its_row_s_label_or_end_and_its_column_s_head_cite_and_no_rival_s(
+    table: str, cited: dict[str, list[str]]
+) -> None:
+    cells = {one.plain: [*one.cited] for one in statements(table, MARKED)}
+    assert {word: cells[word] for word in cited} == cited
 
 
 def test_a_label_with_a_source_and_a_fact_of_its_own_is_a_statement() -> None:
@@ -119,7 +127,7 @@ def test_every_text_is_split_in_bounded_pieces(unit: str) -> None:
         assert len(one.text) <= 1000
 
 
-def test_a_cell_without_a_source_is_judged_by_those_that_its_row_names_and_few() -> None:
+def test_a_cell_without_a_source_is_judged_by_those_that_it_is_lent_and_few() -> None:
     ids = tuple(f"o1-{n}" for n in range(40))
     [cell] = [replace(one, cited=ids) for one in statements(ROW, MARKED) if not one.citations]
     assert len(cell.sources) < 5

@@ -35,6 +35,7 @@ from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.proof import proved
 from agent.evidence.claims.statements import Key, Splitter, Statement, statements
 from agent.evidence.language import fold, words
+from agent.evidence.lent import with_lent
 from agent.evidence.notation import CONTRADICTED, MARK, finished_notation
 from agent.evidence.numbering import source_key
 from agent.evidence.references import (
@@ -121,6 +122,8 @@ class ClaimCheck:
     """What no record knows of places, and pages that the text cites of them tell."""
     told: Callable[[int, int], None] = lambda judged, total: None
     """Hears how many of the statements are judged, whenever some more are."""
+    sums_up: bool = False
+    """Whether the text begins with what sums up the rest: that is judged when the rest is known."""
 
     def __post_init__(self) -> None:
         """Begin with nothing read."""
@@ -143,8 +146,8 @@ class ClaimCheck:
 
     def _begin_text(self) -> None:
         self._splitter = Splitter(self.notation)
-        self._text, self._read = "", 0
-        self._waiting = list[Statement]()
+        self._text, self._read, self._keeps = "", 0, False
+        self._found, self._waiting = list[Statement](), list[Statement]()
         self._calls = []
 
     def feed(self, piece: str) -> None:
@@ -156,12 +159,14 @@ class ClaimCheck:
         # Line by line, however it comes: a text that is read again is asked about alike.
         while (end := self._text.find("\n", searched)) >= 0:
             found = self._splitter.split(self._text[self._read : end + 1], self._read)
+            self._found += found
             self._waiting += [one for one in found if one.key not in self._judging.asked
                               and not self._is_open(one)]  # fmt: skip
             self._read = searched = end + 1
             if len(self._waiting) >= BATCH:
-                self._ask(self.judge, batches(self._waiting, _MOST_AT_ONCE))
-                self._waiting = []
+                if self._keeps or not self.sums_up:
+                    self._ask(self.judge, batches(self._waiting, _MOST_AT_ONCE))
+                self._waiting, self._keeps = [], True
 
     def _is_open(self, one: Statement) -> bool:
         """Return whether code has yet to fill a sign in: words, or citations of a row, change."""
@@ -185,7 +190,7 @@ class ClaimCheck:
             if one.kind == "cell" and not (one.citations or names):
                 end = self._text.find("\n", one.end)
                 of_row = self._named(one.line, end if end >= 0 else len(self._text))
-                names = tuple(n for n in of_row if n != NOT_FOUND and not n.startswith(STRANGER))
+                names = tuple(name for name in of_row if name in one.cited)
             self._exact[one.key] = names
         return replace(one, exact=self._exact[one.key])
 
@@ -203,7 +208,7 @@ class ClaimCheck:
         evidence = await asyncio.shield(self.evidence)
         if evidence is None:
             return
-        asked = [one for one in batch if not evidence.says(one.plain)]
+        asked = await self._lent([one for one in batch if not evidence.says(one.plain)])
         async with self._lane:
             if not asked or asyncio.get_running_loop().time() > self._until:
                 return
@@ -222,6 +227,11 @@ class ClaimCheck:
         self._rulings |= {one.key: ruling for one, ruling in named if one}
         every = {one.key for one in self.statements} or self._judging.asked
         self.told(len(self._rulings.keys() & every), len(every))
+
+    async def _lent(self, ones: Sequence[Statement]) -> Sequence[Statement]:
+        """Return statements with what their text, as far as it is known, cites near them."""
+        every = self.statements or self._found
+        return await compute(lambda: with_lent(ones, every), otherwise=lambda: ones)
 
     async def finish(self, body: str, late: Callable[[], None] = lambda: None) -> None:
         """Have the rest judged, prove all rulings, and say what fails as the judge would.
@@ -259,6 +269,7 @@ class ClaimCheck:
         if self._text != body:
             self.cites = ()
         self.statements = [*map(self._exactly, found)]
+        self.statements = [*await self._lent(self.statements)]
         self.is_checked = True
         self._until = asyncio.get_running_loop().time() + self.seconds
         if self.judge is not None:
@@ -267,7 +278,8 @@ class ClaimCheck:
             wishes = await compute(lambda: self._wishes(evidence), otherwise=list[OpenWish])
             rest += [w.asked for w in wishes if w.asked.key not in self._judging.asked]
             most = _MOST_AT_END if self._calls else _MOST_ALONE
-            self._ask(self.judge, batches(rest, most if self.beside else BATCH))
+            is_long = self.sums_up or not self.beside
+            self._ask(self.judge, batches(rest, BATCH if is_long else most))
             await ended(self._calls, self.seconds, late, longer=longer)
             self.settled = settled(wishes, self._rulings, evidence)
         rulings = {at: self._rulings[one.key] for at, one in enumerate(self.statements)

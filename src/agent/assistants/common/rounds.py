@@ -139,7 +139,7 @@ class _Rounds:
 
     async def text(self, pieces: AsyncIterator[str], claims: ClaimCheck) -> str:
         """Return the text after its revision; what of it is not checked yet is left to the end."""
-        draft = self.draft
+        draft, claims.sums_up = self.draft, True
         with _Signs(draft.emit) as signs:
             text = await self._drafted(pieces, signs)
             draft.is_watched = True

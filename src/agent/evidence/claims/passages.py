@@ -2,12 +2,12 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
-from heapq import heappop, heappush, nlargest, nsmallest
+from heapq import nlargest
 from itertools import accumulate, chain
 from operator import itemgetter
 
@@ -21,15 +21,16 @@ from agent.evidence.formulas import forms_of, is_plain
 from agent.evidence.language import words
 from agent.evidence.pieces import packed, untold_in
 from agent.evidence.types import Place
+from agent.evidence.worth import Worth
 
 KNOWN = "known"
 """The source of what needs none: the question, the user's words, what was already told."""
-_OF_CITED, _FOR_FIGURE, _FOR_CONTEXT = 5.0, 1.5, 0.25
-"""What the words of a cited passage weigh; an equal figure; a word of the context."""
-_LEAST, _SHOWN = 0.1, 0.3
-"""What a passage is worth at least of the best, below which none decided any labelled statement,
-and what a word or a figure is worth that another one has shown already."""
-_MOST_TERMS, _MOST_FIGURES, _MOST_RANKED = 40, 20, 40
+_OF_CITED, _OF_DRAFT, _FOR_FIGURE, _FOR_CONTEXT = 5.0, 2.0, 1.5, 0.25
+"""What the words of a cited passage weigh, or of one of what the text cites elsewhere; an equal
+figure; a word of the context."""
+_LEAST = 0.1
+"""What a passage is worth at least of the best, below which none decided any labelled statement."""
+_MOST_TERMS, _MOST_FIGURES = 40, 20
 _SHORT_SOURCE, _SHORT_SOURCES = 700, 1400
 """Tokens of a source that is shown whole to whoever judges what cites it, and of all that one
 statement cites: shared words do not tell which passage decides, of another language least."""
@@ -271,24 +272,33 @@ class Evidence:
         A short source that it cites is shown whole, of a long one that has few of its words what
         its writer was shown first, and of what it cites the best for each figure: these it needs.
         As far as the budget has room, those come that share rare words and equal figures with it,
-        `least` of the best one. At least the first of what it cites is there.
+        `least` of the best one: first of what it, or else those beside it, cite, then of what its
+        text cites elsewhere. At least the first of what it cites is there.
         """
         names = sorted(statement.sources, key=lambda name: name not in statement.exact)
-        numbers = dict.fromkeys(self.numbers.get(name, -1) for name in names)
-        every = [self._places.get(number, ()) for number in numbers]
-        cited, picked, room = dict.fromkeys(chain(*every)), list[int](), _SHORT_SOURCES
+        near = chain.from_iterable(one.cited for one in statement.lent)
+        favour = self._each(statement.drafted, _OF_DRAFT) | self._each(names or near, _OF_CITED)
+        every = [self._places.get(number, ()) for number in self._each(names)]
+        picked, room = list[int](), _SHORT_SOURCES
         for places in every:
             most = min(room, _SHORT_SOURCE)
             if self._tokens(places) > most:
                 places = self._first_seen(places, statement, most)
             room -= self._tokens(places)
             picked += places
-        worth, of_figures = self._worth(statement, cited), list[Sequence[int]]()
+        worth, of_figures = self._worth(statement, favour), list[Sequence[int]]()
+        # The terms of a difference stand in the cells above it.
+        lent = statement.lent if figures(statement.plain) else ()
+        for figure in distinct(chain.from_iterable(figures(it.said) for it in lent))[
+            :_MOST_FIGURES
+        ]:
+            holders = self._figures.holders(figure)
+            worth.bring(_FOR_CONTEXT * _FOR_FIGURE * self._rarity(len(holders)), holders)
         for figure in distinct(figures(statement.said))[:_MOST_FIGURES]:
             breathe()
             holders = self._figures.holders(figure)
             worth.bring(_FOR_FIGURE * self._rarity(len(holders)), holders)
-            of_cited = [place for place in holders if place in cited]
+            of_cited = [place for place in holders if worth.of(place) == _OF_CITED]
             of_figures += [of_cited] if of_cited and {*picked}.isdisjoint(holders) else []
         first = sorted({min(each, key=worth.rank) for each in of_figures}, key=worth.rank)
         picked += first
@@ -300,7 +310,7 @@ class Evidence:
                 budget -= size
                 picked.append(place)
                 worth.take(place)
-        return [self.passages[place] for place in picked or [*cited][:1]], needed
+        return [self.passages[place] for place in picked or [*chain(*every)][:1]], needed
 
     def _first_seen(
         self, places: Sequence[int], statement: Statement, tokens: int
@@ -328,65 +338,20 @@ class Evidence:
     def _tokens(self, places: Iterable[int]) -> int:
         return sum(self.passages[place].tokens for place in places)
 
-    def _worth(self, statement: Statement, cited: Container[int]) -> "_Worth":
+    def _each(self, names: Iterable[str], weight: float = 1) -> dict[int, float]:
+        return dict.fromkeys((self.numbers.get(name, -1) for name in names), weight)
+
+    def _worth(self, statement: Statement, favour: Mapping[int, float]) -> Worth:
         """Return what passages are worth by the words that they share with a statement."""
         own = words(statement.said)
         weights = {
             word: (1 if word in own else _FOR_CONTEXT)
             * self._rarity(len(self._holders.get(word, ())))
-            for word in own | words(statement.context)
+            for word in own.union(
+                *map(words, (statement.context, *(it.said for it in statement.lent)))
+            )
         }
-        worth = _Worth(cited)
+        worth = Worth(lambda at: favour.get(self.numbers[self.passages[at].source], 1.0))
         for word in nlargest(_MOST_TERMS, weights, key=lambda word: (weights[word], word)):
             worth.bring(weights[word], self._holders.get(word, ()))
         return worth
-
-
-class _Worth:
-    """Tell what passages bring to who judges a statement: less of what is shown already."""
-
-    def __init__(self, cited: Container[int]) -> None:
-        self._cited = cited
-        self._brought = list[tuple[float, Sequence[int]]]()
-        self._worth = defaultdict[int, float](float)
-        self._left = dict[int, list[int]]()
-        """Of those that may be shown, the words and figures that each has."""
-
-    def bring(self, weight: float, places: Sequence[int]) -> None:
-        """Add a word or a figure, and the passages that have it."""
-        self._brought.append((weight, places))
-        for place in places:
-            self._worth[place] += weight
-
-    def rank(self, place: int) -> tuple[float, int]:
-        """Return what sorts a passage: what is worth most beside those shown is the least."""
-        has = self._left.get(place)
-        worth = self._worth[place] if has is None else sum(self._brought[at][0] for at in has)
-        return -worth * (_OF_CITED if place in self._cited else 1), place
-
-    def take(self, place: int) -> None:
-        """Count what a passage has as shown."""
-        for at in self._left[place]:
-            weight, places = self._brought[at]
-            self._brought[at] = weight * _SHOWN, places
-
-    def best_first(self, picked: Sequence[int], least: float) -> Iterator[int]:
-        """Yield the passages that may decide it beside those picked; whoever shows one takes it."""
-        ranked = [self.rank(place) for place in self._worth]
-        least *= min(ranked, default=(0, 0))[0]
-        queue = nsmallest(_MOST_RANKED, (it for it in ranked if it[1] not in picked))
-        self._left = {place: [] for place in [*picked, *(place for _, place in queue)]}
-        for at, (_, places) in enumerate(self._brought):
-            for place in self._left.keys() & places:
-                self._left[place].append(at)
-        for place in picked:
-            self.take(place)
-        while queue:
-            # Worths only fall: what is still worth as much as the next was, is the best.
-            best = self.rank(heappop(queue)[1])
-            if queue and best > queue[0]:
-                heappush(queue, best)
-            elif best[0] > least:
-                return
-            else:
-                yield best[1]

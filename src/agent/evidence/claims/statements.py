@@ -42,7 +42,8 @@ class Statement:
     citations: tuple[Citation, ...] = ()
     """In its own text, by characters of the whole one."""
     cited: tuple[str, ...] = ()
-    """The sources it rests on: its own citations', else those of its row or column."""
+    """The sources it rests on: its own citations', else those of its row's label or end, or of its
+    column's head."""
     kind: str = "sentence"
     """sentence, item, cell or heading."""
     row: str = ""
@@ -55,10 +56,11 @@ class Statement:
     name: str = field(default="", compare=False)
     """Its number; in a table that of the row with a letter: 7b."""
     exact: tuple[str, ...] = field(default=(), compare=False)
-    """Of the sources that it cites, those that the writer named: others only share their number.
-
-    A cell that cites none has those of its row; `none` where it says that nothing was found.
-    """
+    """Of what it cites what was named, of ids that share a number; `none`: nothing was found."""
+    lent: tuple["Statement", ...] = field(default=(), compare=False)
+    """Of one that cites nothing, those of its text that are near to it and do."""
+    drafted: tuple[str, ...] = field(default=(), compare=False)
+    """What its text cites anywhere, as far as that is written."""
 
     @property
     def key(self) -> Key:
@@ -67,10 +69,7 @@ class Statement:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Return what it is judged by: a cell that cites nothing has few of its row's sources.
-
-        One that says that nothing was found has none.
-        """
+        """Return what it is judged by, of what is lent to a cell few: none if nothing was found."""
         if self.citations:
             return self.cited
         if NOT_FOUND in self.exact:
@@ -220,15 +219,16 @@ class Splitter:
         label = cells[0]
         # A label with a source says more than a name.
         is_told = bool(label.citations) and len(label.plain) > _A_NAME
-        of_row = tuple(dict.fromkeys(name for cell in cells for name in cell.cited))
+        # What stands behind a whole row is the row's; what a rival's cell cites is not.
+        behind = cells[-1].cited if not any(cell.cited for cell in cells[:-1]) else ()
         rows = list[Statement]()
         for cell, head in zip_longest(cells, self._table[: len(cells)]):
             is_label = cell is label
             if not letters_of(cell.plain) or (is_label and not is_told):
                 continue
-            above = dict.fromkeys([*label.cited, *(head.cited if head and not is_label else ())])
+            lent = dict.fromkeys([*label.cited, *(head.cited if head and not is_label else ())])
             rows.append(
-                replace(cell, cited=cell.cited or tuple(above) or of_row, kind="cell", line=at,
+                replace(cell, cited=cell.cited or tuple(lent) or behind, kind="cell", line=at,
                         row="" if is_label else label.plain, head=head.plain if head else "",
                         context=self._heading, block=self._block)
             )  # fmt: skip
