@@ -64,7 +64,7 @@ export function answerView(node, draw) {
   return { node, update };
 }
 
-/** Focuses at the click, not at its press: what then unfolds would move it. @param {HTMLElement} button */
+/** Focuses at the click, not its press: what unfolds would move it. @param {HTMLElement} button */
 export function focusOnClick(button) {
   button.addEventListener("mousedown", (event) => event.preventDefault());
   const quietly = { preventScroll: true, focusVisible: false };

@@ -8,7 +8,7 @@ import { readableName, shortFacts } from "./place_facts.js";
 const PIN = { width: 30, height: 38 };
 const PIN_SHAPE = "M15 37C11 26 2 22 2 13.5a13 13 0 0 1 26 0C28 22 19 26 15 37Z";
 
-/** Names below it are not read through it. */
+/** Names below do not shine through. */
 const TIP = { className: "map-tip", opacity: 1 };
 
 const say = translator("page.markers");

@@ -10,7 +10,6 @@ const say = translator("page.documents");
 const REASONS = textsOf("page.documents.codes");
 const LONGEST_COLLECTION = 40;
 
-/** The fold in the question box. */
 export class DocumentsView {
   #onChange;
   /** @type {OwnDocuments} */
@@ -42,6 +41,7 @@ export class DocumentsView {
       el("p", { class: "small muted" }, say("hint")), el("div", {}, pick, this.#choose), this.#progress,
       this.#problem, this.#list, this.#onlyLabel);
     this.#fold = disclosure({ label: this.#label, panel, name: say("name") });
+    this.#fold.button.title = say("name");
     this.#fold.button.addEventListener("click", () => { if (!panel.hidden) this.#read(); });
     this.node = el("div", { class: "rules", dataset: { part: "documents" } }, this.#fold.node);
     this.#show();
