@@ -18,13 +18,13 @@ _TITLE = 90
 
 
 def thoughts_of(topic: str, messages: Sequence[AnyMessage]) -> list[str]:
-    """Return the lead's thoughts in a topic, each once."""
-    lines = list[str]()
+    """Return the lead's thoughts in a topic, each once; without one they are on the whole."""
+    lines, of = list[str](), f"({topic}) " if topic else ""
     for message in messages:
         if isinstance(message, AIMessage):
             thoughts = [clean_text(str(message.text), MAX_THOUGHT)]
             thoughts += [thought_of(call) for call in message.tool_calls]
-            lines += [f"({topic}) {thought}" for thought in thoughts if thought]
+            lines += [f"{of}{thought}" for thought in thoughts if thought]
     return list(dict.fromkeys(lines))
 
 

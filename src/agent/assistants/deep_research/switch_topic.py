@@ -86,7 +86,7 @@ async def switch_topic(
         links_found=replaced([]),
         topic=topic,
         positions={**state.get("positions", {}), **located(messages)},
-        notes=[] if _is_dropped(state) else thoughts_of(name, messages),
+        notes=[] if _is_dropped(state) else thoughts_of(state["topic"], messages),
         plan=_plan(
             state,
             intent,
