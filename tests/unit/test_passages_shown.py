@@ -171,6 +171,15 @@ def test_a_year_in_a_passage_bears_out_no_day_of_it() -> None:
     assert "2027-03-30" in outcome.value
 
 
+@by_examples
+def test_a_difference_is_borne_out_either_way_round_and_no_other_sign_is_lost(
+    says: str, cell: str, verdict: str
+) -> None:
+    table = f"| | Oak | Elm |\n|---|---|---|\n| More than elm, $ | {cell} | 0 |\n"
+    ruling = Ruling(v="s", p=["1.1"])
+    assert judged(table, evidence(w0_0=says), ruling).verdict == verdict
+
+
 def test_what_a_judge_supports_without_a_passage_is_borne_out_only_by_one_that_is_cited() -> None:
     for text, verdict in (
         ("故宫门票60元，周一闭馆[^w0-0]。", "supported"),

@@ -82,6 +82,23 @@ def right_results(text: str) -> list[Figure]:
     return [one.told for one in shown_sums(text) if one.is_right]
 
 
+def turned_differences(text: str) -> list[Figure]:
+    """Return the results of right differences of two terms the other way round.
+
+    >>> [str(figure.value) for figure in turned_differences("4,443 - 3,813 = 630 USD")]
+    ['-630']
+    """
+    return [
+        replace(one.told, value=-one.told.value, text=f"−{one.told.text}")
+        for one in shown_sums(text)
+        if one.is_right and has_any(one.sum.formula, "-−–") and _is_difference(one.sum)
+    ]
+
+
+def _is_difference(one: Worked) -> bool:
+    return len(one.numbers) == _A_FEW and one.value == one.numbers[0] - one.numbers[1]
+
+
 _FACTORS = tuple(map(Decimal, (1, 60, 100, 3600, 10**3, 10**4, 10**6, 10**8, 10**9)))
 _EXACT, _A_FEW, _TENTH, _MOST_COUNTED = Decimal("0.0125"), 2, 10, 12
 

@@ -18,7 +18,7 @@ from agent.evidence.hours import yearly_hours
 from agent.evidence.language import fold, without_marks
 from agent.evidence.mentions import mentioned, without_origins
 from agent.evidence.quotes import drops_more, span_in
-from agent.evidence.shown_sums import right_results
+from agent.evidence.shown_sums import right_results, turned_differences
 from agent.evidence.stated import (
     bounds,
     gives_all,
@@ -276,6 +276,7 @@ class _Proof:
             passages = evidence.nearest(statement)
         lent = [*self._totals_of(statement), *self.lent]
         known = [*(f for p in passages for f in p.figures), *evidence.told, *lent]
+        known += chain.from_iterable(turned_differences(p.text) for p in passages)
         # Who asked for 8 pm may hear of 8, and of 20:00 who asked for 8.
         hours = ((one, hour_of(one)) for one in evidence.told)
         known += [replace(one, clock=int(at), ambiguous=True) for one, at in hours if at]
