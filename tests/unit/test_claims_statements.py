@@ -143,6 +143,13 @@ def test_a_short_form_before_a_number_ends_no_statement() -> None:
     assert [one.plain[:6] for one in statements(text, MARKED)] == ["Room 2", "It han"]
 
 
+@by_examples
+def test_a_word_with_an_apostrophe_ends_a_statement_and_an_initial_does_not(
+    text: str, begin: list[str]
+) -> None:
+    assert [one.plain[:8] for one in statements(text, MARKED)] == begin
+
+
 def test_the_cells_of_a_table_count_half_in_the_calls_that_judge_them() -> None:
     cells = " | ".join(f"{n} yuan" for n in range(1, 16))
     heads = " | ".join(f"h{n}" for n in range(1, 16))

@@ -218,13 +218,19 @@ def _is_dotted(line: str, begin: int) -> bool:
 
 
 def _is_shortened(before: str) -> bool:
-    """Return whether a text ends with what is written short: "Dr", "e.g", a letter, an item's 3."""
+    """Return whether a text ends with what is written short: "Dr", "e.g", a letter, an item's 3.
+
+    The last letter of "the firm's" is none, nor that of "can't".
+    """
+    if before[-1:] in _CLIPPED and before[-2:-1] in _APOSTROPHES and before[-3:-2].isalnum():
+        return False
     if before.strip().isdecimal() and len(before.strip()) <= _MOST_ITEM_DIGITS:
         return True
     last = "".join(char if char.isalnum() else " " for char in before).split(" ")[-1].casefold()
     return last in _SHORTENED or (len(last) == 1 and "a" <= last <= "z")
 
 
+_CLIPPED, _APOSTROPHES = (*"stdm",), (*"'’",)
 _LEAST_LETTERS, _LEAST_HAN, _LEAST_DIGITS = 5, 2, 3
 
 
