@@ -207,12 +207,12 @@ async def test_a_planned_topic_left_and_what_the_review_misses_are_told_once() -
     def notes(turn: ModelTurn) -> ModelReply:
         return ModelReply(text=f"{compress(turn).text}\n**OPEN:** 价格[^t0-0]")
 
-    missing = ModelReply(text='{"missing": "托管版每次调用的单价", "topics": [],}')
+    missing = ModelReply(text='{"missing": ["托管版每次调用的单价"], "topics": [],}')
     rules: Any = {"deep_review": lambda turn: missing, "deep_report": brief, "deep_compress": notes}
     async with deep_laboratory(Researcher("成本", "循环寿命", deep_explore=rule, **rules)) as lab:
         state = await lab.ask(ZH)
     told_gaps = [(gap["code"], gap["message"]) for gap in told(state)["gaps"]]
-    left, lack = "没有单独去查的子题：循环寿命", "托管版每次调用的单价"
+    left, lack = "没有单独去查的子题：循环寿命", "没有查到：托管版每次调用的单价"
     assert sorted(told_gaps) == [("not_researched", left), ("notes_lack", lack)]
     (report,) = lab.llm.asked("deep_report")
     assert left in block(report.user, "gaps")

@@ -388,7 +388,7 @@ async def test_what_a_topic_leaves_open_flows_back_and_may_be_looked_up_once_mor
 
     def reviews(turn: ModelTurn) -> ModelReply:
         topics = [{"name": name, "what_to_find": "价格"} for name in ("许可", "回收", "再多一题")]
-        return ModelReply(json={"missing": "许可的价格", "topics": topics})
+        return ModelReply(json={"missing": ["许可的价格"], "topics": topics})
 
     def explores(turn: ModelTurn) -> ModelReply:
         if "tavily_search" not in done_calls(turn):

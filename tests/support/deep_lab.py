@@ -87,7 +87,7 @@ class Researcher(ModelByTask):
             "deep_plan": planning(*planned),
             "deep_explore": self.explore,
             "deep_compress": compress,
-            "deep_review": says_json(missing="", topics=[]),
+            "deep_review": says_json(missing=[], topics=[]),
             "deep_report": report,
         }
         super().__init__(**defaults | rules)

@@ -10,6 +10,7 @@ import agent
 from agent.assistants.common.gaps import (
     gap_lines,
     gap_of,
+    lacking,
     reader_note,
     run_gap,
     said_first,
@@ -174,7 +175,7 @@ def test_what_the_text_says_already_is_not_told_again(text: str, message: str) -
 
 
 def test_what_the_notes_lack_is_told_where_the_report_states_it_from_memory() -> None:
-    lack = run_gap("deep_research.notes_lack", "en", missing="the licence of Temporal's server")
+    lack = lacking(["the licence of Temporal's server"], "en")
     report = (
         "Temporal bills by Actions; its server is a cluster of four services.\n\n"
         "| Temporal | MIT licence for server and SDK |\n\n"
@@ -183,6 +184,30 @@ def test_what_the_notes_lack_is_told_where_the_report_states_it_from_memory() ->
     assert "licence of Temporal's server" in reader_note([lack], report, "en")
     said = "The licence of Temporal's server was not found."
     assert reader_note([lack], f"{report} {said}", "en") == ""
+
+
+def test_each_thing_that_the_notes_lack_is_noted_unless_the_text_tells_it() -> None:
+    things = [
+        "query times of the three engines on the same logs",
+        "Loki's measured compression",
+        "the nodes that OpenSearch needs for 2 TB a day",
+        "the price of Datadog Flex compute",
+    ]
+    text = (
+        "Query seconds of all engines on the same logs were not found. "
+        "Of OpenSearch's nodes for 2 TB a day no count was found."
+    )
+    gap = lacking(things, "en")
+    note = "*Note: nothing was found on Loki's measured compression.*"
+    assert reader_note([gap], text, "en", marked=["Datadog Flex compute price –"]) == note
+    told = f"{text} The measured compression of Loki was not found."
+    assert reader_note([gap], told, "en", marked=["Datadog Flex compute price –"]) == ""
+    assert all(thing in gap["message"] for thing in things), "who writes the text reads them all"
+
+
+def test_a_gap_of_an_older_state_is_told_in_its_own_sentence() -> None:
+    old = Gap(query="", provider="deep_research", code="notes_lack", message="No page gave A or B.")
+    assert reader_note([old], "C costs 3 euros.", "en") == "*Note: No page gave A or B.*"
 
 
 def test_one_search_of_several_that_found_nothing_is_not_told() -> None:

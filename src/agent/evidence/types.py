@@ -494,6 +494,8 @@ class Gap(TypedDict):
     """Something else stood in, so that the reader misses nothing."""
     concerns: NotRequired[list[str]]
     """Ids of the sources that it is about: an answer that cites none of them need not tell it."""
+    missing: NotRequired[list[str]]
+    """The things that its message names: of those that the text tells, the note says nothing."""
 
 
 AvoidedRoad = Literal["motorway", "toll", "ferry"]

@@ -45,7 +45,7 @@ from agent.core.concurrency import begin_beside
 from agent.core.processor import compute
 from agent.core.progress import Emit, event
 from agent.core.strings import letters_of
-from agent.evidence.citations import Citer, inert
+from agent.evidence.citations import NOT_FOUND, Citer, inert
 from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.statements import statements
 from agent.evidence.kinds import kind_searched
@@ -250,6 +250,16 @@ class Draft:
     def refuses(self) -> bool:
         """Return whether a text without citations says in few words, marked so, what it lacks."""
         return not self.citer.used and len(self.written) <= _REFUSAL * self.citer.not_found
+
+    def said_missing(self) -> list[str]:
+        """Return the statements marked as saying what was not found, a cell's with its row."""
+        cites = self.citer.cites if self.claims is None else self.claims.cites
+        places = [at for at, name in cites if name == NOT_FOUND]
+        return [
+            f"{one.row} {one.head} {one.plain}"
+            for one in (statements(self.body, LINKED) if places else ())
+            if any(one.start < at <= one.end for at in places)
+        ]
 
     @property
     def mapped(self) -> bool:

@@ -1,7 +1,7 @@
 """Gaps: what a failure cost a run, and the one line of it that a reader is told."""
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import TypeVar
 
 from langchain_core.messages import BaseMessage
@@ -14,6 +14,7 @@ from agent.evidence.citations import inert
 from agent.evidence.grounding import says_not_found
 from agent.evidence.language import sentence_spans, words
 from agent.evidence.records import forecast_city, map_title, not_reached, reached
+from agent.evidence.references import day_of
 from agent.evidence.types import Gap, Query, Source, Weather
 from agent.mcp.records import REMARKS
 from agent.models.catalogue import DEFAULT_THINKING, Role, parse, successor_of
@@ -72,7 +73,7 @@ _ALWAYS_SAID = {
     "no_documents", "none_to_read", "attachments_unread", NOT_LOOKED_UP, STOPPED_EARLY,
 }  # fmt: skip
 _IN_LINE, _LONGEST_NOTE = 2, 360
-_SAID, _SAID_MISSING, _ENOUGH_WORDS, _LEAST_WORDS, _SHORT_TEXT = 0.6, 0.25, 5, 3, 200
+_SAID, _MOST, _SAID_MISSING, _ENOUGH_WORDS, _LEAST_WORDS, _SHORT_TEXT = 0.6, 0.5, 0.25, 5, 3, 200
 
 
 def gap_lines(
@@ -174,24 +175,24 @@ def reader_note(
     verdict: str | None = None,
     unfinished: bool = False,
     mapped: bool = True,
-    refuses: bool = False,
+    marked: Sequence[str] = (),
 ) -> str:
     """Return one line on what the reader misses; empty where nothing is or the text says it.
 
     Search strings, settings and codes are not the reader's: the gaps themselves carry them.
-    `refuses` says that the text is marked as saying what was not found.
+    `marked` are the statements that the text marks as saying what was not found.
     `verdict` is what a model that read all evidence says is missing: "" is nothing. A failure of
     the map is told beside it, with its cause where it brought nothing (not `mapped`).
     """
-    tells_of_none = refuses or any(map(says_not_found, _sentences(text)))
+    said = [*marked, *filter(says_not_found, _sentences(text))]
     untold = [
         gap
-        for gap in readers_gaps(gaps)
+        for gap in _untold_things(readers_gaps(gaps), said, language)
         if gap["code"] not in {*_SAID_FIRST, _BY_WRITER}
-        and not (tells_of_none and gap["code"] in _FOUND_NOTHING - TASK_GAPS - {_FORECAST})
-        and not (gap["code"] in TASK_GAPS and _says_not_found(text, gap["query"]))
-        and not (gap["code"] == _FORECAST and _says_not_found(text, gap["message"]))
-        and not (gap["code"] == "notes_lack" and _says_not_found(text, gap["message"], _SAID))
+        and not (said and gap["code"] in _FOUND_NOTHING - TASK_GAPS - {_FORECAST})
+        and not (gap["code"] in TASK_GAPS and _is_told(gap["query"], said))
+        and not (gap["code"] == _FORECAST and _is_told(gap["message"], said))
+        and not (gap["code"] == "notes_lack" and _is_told(gap["message"], said, _SAID))
     ]
     # What the notes lack a writer may state from memory, in the same words; and whoever asked for
     # a day reads that there is none, whatever the text says of the places.
@@ -200,7 +201,7 @@ def reader_note(
     notes = dict.fromkeys(note for _, note in noted if note)
     if verdict and is_written_in(verdict, language):
         dead = [note for gap, note in noted if note and (_map_failed(gap) or gap["code"] in _KEPT)]
-        is_told = _says_not_found(text, verdict) or _is_spoken_of(text, verdict)
+        is_told = _is_told(verdict, said) or _is_spoken_of(text, verdict)
         own = [] if is_told else [_in_line(verdict)]
         notes = dict.fromkeys([*dead, *own])
     elif verdict == "":
@@ -259,14 +260,32 @@ def _in_line(text: str) -> str:
     return cut_at_break(inert(text), _LONGEST_NOTE).rstrip("。. ")
 
 
-def _says_not_found(text: str, missing: str, share: float = _SAID_MISSING) -> bool:
-    """Return True if a sentence of the text says of the same thing that it was not found.
+def lacking(things: Sequence[str], language: Language) -> Gap:
+    """Return the gap of things that all notes lack, each of which a text may tell by itself."""
+    missing = say("punctuation.semicolon", language).join(things)
+    gap = run_gap("deep_research.notes_lack", language, missing=missing)
+    return Gap(**{**gap, "missing": [*things]})
 
-    `share` of the words of what is missing have to stand in that sentence.
+
+def _untold_things(gaps: Sequence[Gap], said: Sequence[str], language: Language) -> Iterator[Gap]:
+    """Yield the gaps, without the things that a text tells at their place."""
+    for gap in gaps:
+        things = gap.get("missing", [])
+        left = [thing for thing in things if not _is_told(thing, said, _MOST)]
+        if left == things:
+            yield gap
+        elif left:
+            yield lacking(left, language)
+
+
+def _is_told(missing: str, said: Sequence[str], share: float = _SAID_MISSING) -> bool:
+    """Return True if one of what is said not to be found tells of the same thing.
+
+    `share` of the words of what is missing have to stand in it, and two where it has as many.
     """
     about = words(missing)
-    said = (words(sentence) for sentence in _sentences(text) if says_not_found(sentence))
-    return any(len(about & one) >= share * len(about) for one in said)
+    least = max(min(2, len(about)), share * len(about))
+    return bool(about) and any(len(about & words(one)) >= least for one in said)
 
 
 def _is_spoken_of(text: str, verdict: str) -> bool:
@@ -345,7 +364,7 @@ def undated_gap(used: Sequence[Source], since: str, language: Language) -> list[
     if not since:
         return []
     pages = [source for source in used if source["kind"] == "page"]
-    if all(published_on(page.get("published"), today_here()) for page in pages):
+    if all(day_of(page) or published_on(page.get("published"), today_here()) for page in pages):
         return []
     message = say("search.search_undated", language, since=since_text(since, language))
     return [Gap(query="", provider="web", code="search_undated", message=message)]

@@ -342,7 +342,7 @@ async def _sections(draft: Draft, parts: MessageParts) -> str:
             language,
             verdict=parts.verdict if used else None,
             unfinished=draft.unfinished,
-            refuses=bool(draft.citer.not_found),
+            marked=draft.said_missing(),
             mapped=draft.mapped,
         )
 

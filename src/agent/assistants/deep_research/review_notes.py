@@ -2,15 +2,15 @@
 
 import logging
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.forms import Words
-from agent.assistants.common.gaps import parsed_or_gap, run_gap
+from agent.assistants.common.gaps import lacking, parsed_or_gap
 from agent.assistants.common.material import chosen_passages, page_elements, without_quotes_of
 from agent.assistants.common.previous_lines import previous_lines
 from agent.assistants.common.services import GetServices
@@ -40,7 +40,7 @@ NODE = "review_notes"
 MAX_MORE = 2
 """Topics that a review may open."""
 _LEAST_ROUNDS = 3
-_MAX_MISSING = 300
+_MAX_MISSING, _MOST_MISSING = 300, 12
 _THOUGHTS = 1000
 """Tokens of the lead's thoughts, the last ones first."""
 _PASSAGES = 12_000
@@ -48,10 +48,16 @@ _PASSAGES = 12_000
 _SHARE = Share(5, 0.6, 0.5)
 
 
+def _as_list(given: object) -> object:
+    return [given] if isinstance(given, str) else given or []
+
+
 class NotesReview(BaseModel):
     """The verdict over the notes."""
 
-    missing: Words = Field("", description="One sentence that the reader sees, or empty.")
+    missing: Annotated[list[Words], BeforeValidator(_as_list)] = Field(
+        default_factory=list, description="Things that the reader misses, each by itself."
+    )
     topics: list[TopicToPlan] = Field(default_factory=list, description="At most two, or none.")
 
 
@@ -83,7 +89,8 @@ async def review_notes(
     longer = with_topics(plan, review.topics[:room], len(plan) + MAX_MORE)
     added = len(longer) - len(plan)
     log.info("turn=%s %s: %d more topics", state["turn"]["id"], NODE, added)
-    runtime.stream_writer(event("reflection", NODE, text=review.missing, count=added))
+    told = say("punctuation.semicolon", reader_language(state["turn"])).join(_things(review))
+    runtime.stream_writer(event("reflection", NODE, text=told, count=added))
     update = DeepUpdate(reviewed=True, wishes=wishes, usage=meter.usage)
     if not added:
         return DeepUpdate(**update, gaps=[*gaps, *_missing(review, state)])
@@ -122,10 +129,16 @@ def _room(state: DeepState, configuration: Configuration) -> int:
 
 def _missing(review: NotesReview, state: DeepState) -> list[Gap]:
     """Return what the notes lack and nobody will look up, if that is said in the right language."""
-    language, missing = reader_language(state["turn"]), clean_text(review.missing, _MAX_MISSING)
-    if not missing or not is_written_in(missing, language):
+    language, things = reader_language(state["turn"]), _things(review)
+    if not things or not is_written_in(" ".join(things), language):
         return []
-    return [run_gap("deep_research.notes_lack", language, missing=missing)]
+    return [lacking(things, language)]
+
+
+def _things(review: NotesReview) -> list[str]:
+    """Return what a review misses, a few words each, each thing once."""
+    every = (clean_text(one, _MAX_MISSING).rstrip("。. ") for one in review.missing)
+    return [*dict.fromkeys(filter(None, every))][:_MOST_MISSING]
 
 
 def _prompt(
