@@ -40,6 +40,21 @@ def test_a_judge_may_name_its_sums_as_a_list() -> None:
     assert outcome.verdict == "computed"
 
 
+def test_a_sum_that_its_judge_names_with_a_word_before_it_is_worked_out() -> None:
+    table = "| Item | Reckoned as | Euros |\n|---|---|---|\n| Dinner | 4 × 33, assumed | {} |\n"
+
+    def outcomes(total: str) -> list[str]:
+        found = statements(table.format(total), MARKED)
+        rulings = [Ruling(v="o"), Ruling(v="c", calc="assumed: 4*33")]
+        done = proved(
+            found, dict(enumerate(rulings)), Evidence({}, question="", today="2026-11-29")
+        )
+        return [one.verdict for one in done]
+
+    assert outcomes("132") == ["own", "computed"]
+    assert outcomes("142") == ["own", "missing"]
+
+
 def test_a_sum_too_many_leaves_the_figures_that_are_told_computed() -> None:
     record = "Each year 124 € is saved, with storage 114 € more. The set is 350 €, storage 600 €."
     sums = "(124+114)*10-(350+600); 124*10-350; (124+114)*10/350"

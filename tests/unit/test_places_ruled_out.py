@@ -137,3 +137,20 @@ async def test_what_only_a_record_does_not_know_is_not_unknown_where_a_page_has_
 async def test_what_pages_bear_out_is_told_with_where_it_stands() -> None:
     done = await checked(f"- **乙书店**：{CLOSED}[1]({URL})。", Reader(周日=SUPPORTED))
     assert [said for _, said in done.told] != []
+
+
+@by_examples
+async def test_a_stop_of_the_plan_is_not_ruled_out_by_what_its_text_says_of_another_day(
+    text: str, failing: list[str]
+) -> None:
+    places = await shown(text, {"乙书店": CLOSED, "甲书店": CLOSED})
+    found = {
+        p["name"] for p in places for v in p.get("verdicts", []) if v["constraint"] == "answer"
+    }
+    assert found == {*failing}
+
+
+async def test_a_stop_whose_way_is_told_is_not_ruled_out_either() -> None:
+    text = f"{CLOSED}。甲书店也是。"
+    places = await shown(text, {"乙书店": CLOSED, "甲书店": CLOSED}, stops=["乙书店"])
+    assert [p["name"] for p in places if p.get("verdicts", [])] == ["甲书店"]

@@ -69,9 +69,20 @@ def formulas_of(written: str) -> list[str]:
     ['12*30', '12*45']
     >>> formulas_of("days(2026-03-01,2026-11-22)+1,200")
     ['days(2026-03-01,2026-11-22)+1,200']
+
+    What stands before a colon without a digit is no part of one: the prompt says what a sum is.
+
+    >>> formulas_of("assumed: 4*30; in all: 6:24+1:42")
+    ['4*30', '6:24+1:42']
     """
-    parts = _BETWEEN.split(written[:_LONGEST_LIST].replace("~", ""))
-    return list(dict.fromkeys(part.strip() for part in parts if part.strip()))
+    parts = _BETWEEN.split(written[:_LONGEST_LIST].replace("~", "").replace("：", ":"))
+    sums = map(_without_label, parts)
+    return list(dict.fromkeys(part for part in sums if part))
+
+
+def _without_label(part: str) -> str:
+    label, _, rest = part.partition(":")
+    return part.strip() if any(map(str.isdigit, label)) else (rest or label).strip()
 
 
 def assumed_in(written: str) -> set[Decimal]:

@@ -1,13 +1,13 @@
 """Hold a plan's stops against the hours of their own records on the days that it names."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 
 from agent.evidence.days import days_named
 from agent.evidence.figures import figures
 from agent.evidence.hours import Opening, clock_of, yearly_hours
 from agent.evidence.records import with_weekday
-from agent.evidence.tables import CellRow, tables_in
+from agent.evidence.tables import CellRow, TableCell, tables_in
 from agent.evidence.told_ways import stops_in_row, stops_of_rows
 from agent.evidence.types import Place
 
@@ -33,13 +33,34 @@ def hours_faults(text: str, places: Sequence[Place], today: str) -> list[str]:
     return found
 
 
+def stops_of_plans(text: str, places: Sequence[Place]) -> set[str]:
+    """Return the ids of the stops of a text's plans: of the rows, or columns, that tell a time.
+
+    It stands before the place: behind one it may be when that opens.
+    """
+    found = list[Place]()
+    for rows in tables_in(text):
+        head, *below = rows
+        if len(_with_times(head[1:])) >= _SEVERAL:
+            found += [place for row in below for place in stops_in_row(row[1:], places)]
+            continue
+        for row, stops in zip(below, stops_of_rows(rows, places), strict=True):
+            before = row[: 1 if stops_in_row(row[:1], places) else _TIME_CELLS]
+            found += stops if _with_times(before) else []
+    return {place["id"] for place in found}
+
+
+def _with_times(cells: Iterable[TableCell]) -> list[TableCell]:
+    return [cell for cell in cells if any(f.clock is not None for f in figures(cell.text))]
+
+
 def _by_day(
     rows: Sequence[CellRow], day: str, places: Sequence[Place], today: str
 ) -> Iterator[tuple[str, CellRow, Sequence[Place]]]:
     """Yield a plan's rows, or cells with their times, each with its day and its stops."""
     head, *below = rows
     days = [_day_in(cell.text, today) for cell in head[1:]]
-    times = [cell for cell in head[1:] if any(f.clock is not None for f in figures(cell.text))]
+    times = _with_times(head[1:])
     for row, stops in zip(below, stops_of_rows(rows, places), strict=True):
         if sum(map(bool, days)) >= _SEVERAL:
             pairs = ((each, [row[0], cell]) for each, cell in zip(days, row[1:], strict=False))

@@ -39,6 +39,7 @@ from agent.evidence.names import (
     with_middles,
     with_pinyin,
 )
+from agent.evidence.planned_hours import stops_of_plans
 from agent.evidence.records import (
     forecast_told,
     hours_text,
@@ -108,9 +109,13 @@ async def places_as_shown(
     The `known` have the English names of what these are far from. What one of the `routes` leads
     to is named where the text cites that, and so are the `stops` of a plan, by their ids. One that
     the text has `ruled_out`, by its name there, says so on its card; what pages say of one, as the
-    text has `told` it in figures or a judge has `settled`, is not unknown on it.
+    text has `told` it in figures or a judge has `settled`, is not unknown on it. What its plan uses
+    no sentence on another day rules out.
     """
-    places = with_ruled_out(with_settled(places, told, settled), ruled_out or {}, language)
+    places = with_settled(places, told, settled)
+    if ruled_out:
+        planned = {*first, *stops, *stops_of_plans(text, places)}
+        places = with_ruled_out(places, ruled_out, language, but=planned)
     written = stop_numbers(first) or list_numbers(places, text)
     cited = {source["id"] for source in used}
     ways = [route for route in routes if route["source"] in cited]

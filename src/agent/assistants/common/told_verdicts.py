@@ -27,10 +27,18 @@ _LONGEST_SAID = 90
 
 
 def with_ruled_out(
-    places: list[Place], ruled_out: Mapping[str, str], language: Language
+    places: list[Place],
+    ruled_out: Mapping[str, str],
+    language: Language,
+    *,
+    but: Collection[str] = (),
 ) -> list[Place]:
-    """Return the places, those that a text says do not fit with its words as a verdict."""
-    words = {id: said for name, said in ruled_out.items() for id in mentioned(places, name)}
+    """Return the places, those that a text says do not fit with its words as a verdict.
+
+    None of those with the ids in `but` is.
+    """
+    words = {id: said for name, said in ruled_out.items() for id in mentioned(places, name)
+             if id not in but}  # fmt: skip
 
     def told(place: Place) -> Place:
         if place["id"] not in words or fails_a_demand(place):
