@@ -84,6 +84,14 @@ def test_the_words_before_a_statement_tell_what_it_is_about() -> None:
     assert second.context == "Tower / It opened in 1889."
 
 
+@by_examples
+def test_what_a_statement_is_read_with_begins_with_a_sentence_and_says_nothing_twice(
+    text: str, words: str, context: str
+) -> None:
+    [one] = [each for each in statements(text, MARKED) if each.plain.startswith(words)]
+    assert one.context == context
+
+
 def test_an_item_is_told_what_its_list_stands_below_and_not_the_item_before() -> None:
     text = (
         "For lunch:\n\n- Noodles. Warm.\n- Tea:\n  - green\n  - black\n    - old\n- Rice.\n\nAll."

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from agent.core.outside import parse_json
-from agent.core.strings import cut_at_break, end_from_word, ends_in_half, valid_json, valid_text
+from agent.core.strings import cut_at_break, ends_in_half, valid_json, valid_text
 from tests.support.rows import by_examples
 
 HALF, OTHER_HALF = "\ud83d", "\ude00"
@@ -92,18 +92,3 @@ def test_a_piece_may_end_in_the_first_half_of_a_character() -> None:
 )
 def test_what_is_cut_ends_between_clauses_or_words(text: str, longest: int, cut: str) -> None:
     assert cut_at_break(text, longest) == cut
-
-
-@pytest.mark.parametrize(
-    ("text", "longest", "end"),
-    [
-        ("some museums and restaurants", 27, "museums and restaurants"),
-        ("short", 27, "short"),
-        ("没有空格的中文句子", 4, "中文句子"),
-        ("没有空格" * 20 + " end", 60, ("没有空格" * 20 + " end")[-60:]),
-    ],
-)
-def test_the_end_of_a_text_begins_with_a_word_where_blanks_part_these(
-    text: str, longest: int, end: str
-) -> None:
-    assert end_from_word(text, longest) == end

@@ -183,7 +183,7 @@ def ends_in_half(text: str) -> bool:
     return "\ud800" <= text[-1:] <= "\udbff"
 
 
-_LONGEST, _LONGEST_WORD = 600, 30
+_LONGEST = 600
 
 
 def as_sentence(text: str) -> str:
@@ -239,13 +239,6 @@ A blank is part of the word after it. Tokenizers that take several digits at onc
 """
 _MOST_TOKENS = _DIGIT_TOKENS
 _CUT = "…"
-
-
-def end_from_word(text: str, longest: int) -> str:
-    """Return the end of a text, from the beginning of a word where blanks part these."""
-    end = text[-longest:]
-    part, _, rest = end.partition(" ")
-    return rest if len(text) > longest and len(part) <= _LONGEST_WORD and rest else end
 
 
 def without_accents(piece: str) -> str:

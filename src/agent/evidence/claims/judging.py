@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
-from agent.core.strings import cut_to_tokens, end_from_word
+from agent.core.strings import cut_to_tokens
 from agent.evidence.citations import MARKER, NOT_FOUND
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
-from agent.evidence.claims.statements import MOST_CONTEXT, Statement
+from agent.evidence.claims.statements import Statement, begun
 from agent.evidence.mentions import mentioned
 from agent.evidence.notation import MARKED, Notation
 from agent.evidence.numbering import is_carried
@@ -195,7 +195,7 @@ def statements_block(batch: Sequence[Statement], evidence: Evidence, notation: N
         told = f"{CONTEXT}{_WITHIN.join(context[known:])})" if any(context[known:]) else ""
         above = context if any(context) else above
         if statement.kind != "cell":
-            before = end_from_word(statement.plain, MOST_CONTEXT)
+            before = begun(statement.plain)
             lines.append(f"{statement.name} {text}{told}")
             continue
         if statement.row and statement.line != line:

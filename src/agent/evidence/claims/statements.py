@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
 
-from agent.core.strings import code_fence, end_from_word, is_table_rule, latin_length, letters_of
+from agent.core.strings import code_fence, cut_at_break, is_table_rule, latin_length, letters_of
 from agent.evidence.citations import NOT_FOUND
 from agent.evidence.figures import figures
 from agent.evidence.language import sentence_spans
@@ -97,13 +97,18 @@ _SIGNS = re.compile(r"\s?[†‡]|\*\*|`")
 _STOPS = ".。!！?？"
 _A_NAME = 16
 """Characters of a row's label that is no more than one."""
-MOST_CONTEXT, _MOST_CELLS, _MOST_INHERITED, _A_FEW_WORDS = 160, 40, 4, 18
+_MOST_CONTEXT, _MOST_CELLS, _MOST_INHERITED, _A_FEW_WORDS = 160, 40, 4, 18
 
 
 def item_name(item: Statement) -> str:
     """Return the name that an item begins with."""
     match = _BOLD_NAME.match(item.text) or _BEFORE_COLON.match(item.plain)
     return match[1].strip() if match else ""
+
+
+def begun(words: str) -> str:
+    """Return what tells what stands behind some words is about: they, or their beginning."""
+    return cut_at_break(words, _MOST_CONTEXT)
 
 
 class Splitter:
@@ -180,12 +185,13 @@ class Splitter:
         statements, label = [], ""
         spans = sentence_spans(line[begin:], self._notation.pattern, self._notation.names)
         for start, end in spans:
-            context = " / ".join(
-                filter(None, (self._heading, label, end_from_word(before, MOST_CONTEXT)))
-            )
+            name = label if letters_of(label) != letters_of(before) else ""
+            context = " / ".join(filter(None, (self._heading, name, begun(before))))
             statement = self._statement(line[begin + start : begin + end], at + begin + start)
             is_head = _RUN_IN.fullmatch(statement.text) and end < len(line[begin:].rstrip())
             label = statement.plain.rstrip(".。:： ") if is_head else label
+            if is_head and kind == "sentence":
+                before = ""  # It begins something else than the paragraph above.
             if is_head or not letters_of(statement.plain):
                 continue
             before = statement.plain
