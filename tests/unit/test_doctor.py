@@ -1,12 +1,23 @@
 """What `tanlu doctor` says of the sample's services, and of documents kept beside them."""
 
+import asyncio
+import gc
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agent.cli.console import console_language
-from agent.cli.doctor import Check, _knowledge, _label, _model, _print_groups, _search, _variables
+from agent.cli.doctor import (
+    Check,
+    _knowledge,
+    _label,
+    _model,
+    _print_groups,
+    _search,
+    _variables,
+    examine,
+)
 from agent.configuration import Configuration
 from agent.core.calls import Calls
 from agent.knowledge.base import open_knowledge_base
@@ -149,6 +160,19 @@ async def test_a_server_of_ones_own_that_does_not_run_is_to_be_started() -> None
     await client.aclose()
     assert found["state"] == "broken"
     assert "ollama serve" in found["suggestion"]
+
+
+async def test_checks_that_end_before_they_begin_complain_of_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("TANLU_MODEL", CHAT)
+    examining = asyncio.create_task(examine())
+    await asyncio.sleep(0)
+    examining.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await examining
+    gc.collect()
 
 
 def test_each_model_is_asked_once_under_the_variables_that_are_set(

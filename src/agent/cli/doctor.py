@@ -7,6 +7,7 @@ import time
 from argparse import Namespace
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -194,16 +195,18 @@ def _service_checks(
         return [asyncio.sleep(0, [check_row("services", "broken", error.message)])]
     return [
         *(
-            _in_time(f"model: {model}", _model(services, model, variables), LONGEST_MODEL_CHECK)
+            _in_time(
+                f"model: {model}", partial(_model, services, model, variables), LONGEST_MODEL_CHECK
+            )
             for model, variables in _variables(configuration).items()
         ),
-        _in_time("map server", _map(services, settings)),
-        _in_time("web search", _search(services, configuration)),
-        _in_time("sources", _sources(services)),
-        _in_time("reranking", _reranking(services)),
-        _in_time("embeddings", _embeddings(services)),
-        _in_time("knowledge base", _knowledge(services, settings)),
-        _in_time("code", _code(services, settings)),
+        _in_time("map server", partial(_map, services, settings)),
+        _in_time("web search", partial(_search, services, configuration)),
+        _in_time("sources", partial(_sources, services)),
+        _in_time("reranking", partial(_reranking, services)),
+        _in_time("embeddings", partial(_embeddings, services)),
+        _in_time("knowledge base", partial(_knowledge, services, settings)),
+        _in_time("code", partial(_code, services, settings)),
     ]
 
 
@@ -350,13 +353,17 @@ def _check_of(report: Mapping[str, Any], kind: str = "search") -> Check:
     return check_row(name, "ok" if report["works"] else "broken", str(report["message"]))
 
 
+Ask = Callable[[], Awaitable[list[Check]]]
+"""What asks a service once it is called; nothing complains where it never is."""
+
+
 async def _in_time(
-    name: str, asking: Awaitable[list[Check]], seconds: float = LONGEST_CHECK, suggestion: str = ""
+    name: str, ask: Ask, seconds: float = LONGEST_CHECK, suggestion: str = ""
 ) -> list[Check]:
     """Return the checks, or the reason why they could not be made in time."""
     try:
         async with asyncio.timeout(seconds):
-            return await asking
+            return await ask()
     except TimeoutError:
         problem = f"no answer within {seconds:g} s"
     except AgentError as error:
@@ -477,15 +484,18 @@ _HAS_LEASES = (
 async def _cluster(settings: Settings) -> list[Check]:
     """Return a check for each part that several servers share; none where nothing is shared."""
 
-    def asked(name: str, asking: Awaitable[list[Check]]) -> Awaitable[list[Check]]:
+    def asked(name: str, ask: Ask) -> Awaitable[list[Check]]:
         suggestion = advice("redis" if name == "redis" else "database")
-        return _in_time(f"cluster: {name}", asking, CLUSTER_SECONDS, suggestion)
+        return _in_time(f"cluster: {name}", ask, CLUSTER_SECONDS, suggestion)
 
     asking = []
     if database := settings.database_url:
-        asking += [asked("postgres", _postgres(database)), asked("runs", _runs(database))]
+        asking += [
+            asked("postgres", partial(_postgres, database)),
+            asked("runs", partial(_runs, database)),
+        ]
     if redis := settings.tanlu_redis_url:
-        asking.append(asked("redis", _redis(redis)))
+        asking.append(asked("redis", partial(_redis, redis)))
     checks = [check for checks in await asyncio.gather(*asking) for check in checks]
     return [*checks, _part("versions", _versions())] if checks else []
 
