@@ -353,12 +353,12 @@ def _check_of(report: Mapping[str, Any], kind: str = "search") -> Check:
     return check_row(name, "ok" if report["works"] else "broken", str(report["message"]))
 
 
-Ask = Callable[[], Awaitable[list[Check]]]
+MakeChecks = Callable[[], Awaitable[list[Check]]]
 """What asks a service once it is called; nothing complains where it never is."""
 
 
 async def _in_time(
-    name: str, ask: Ask, seconds: float = LONGEST_CHECK, suggestion: str = ""
+    name: str, ask: MakeChecks, seconds: float = LONGEST_CHECK, suggestion: str = ""
 ) -> list[Check]:
     """Return the checks, or the reason why they could not be made in time."""
     try:
@@ -484,7 +484,7 @@ _HAS_LEASES = (
 async def _cluster(settings: Settings) -> list[Check]:
     """Return a check for each part that several servers share; none where nothing is shared."""
 
-    def asked(name: str, ask: Ask) -> Awaitable[list[Check]]:
+    def asked(name: str, ask: MakeChecks) -> Awaitable[list[Check]]:
         suggestion = advice("redis" if name == "redis" else "database")
         return _in_time(f"cluster: {name}", ask, CLUSTER_SECONDS, suggestion)
 
