@@ -423,10 +423,11 @@ async def test_a_total_of_a_text_that_nobody_judges_is_added_up_too() -> None:
 async def test_a_total_that_no_column_has_fails_until_a_revision_says_it() -> None:
     draft = f"# 报告\n\n两人一共[=]。{RIGHT}[^t0-0]。"
     async with lab_of(draft, revise=edits(("1", "两人一共80元。"))) as lab:
-        told = str(answer_of(await lab.ask(ZH)).text)
+        state = await lab.ask(ZH)
         [asked, *_] = lab.llm.asked(PHASE)
     assert "1: unproved: [=]" in block(asked.user, "failed")
-    assert "两人一共80元" in told
+    assert told(state)["checks"]["revision"]["failed"] == 1
+    assert "两人一共80元" in str(answer_of(state).text)
     async with lab_of(draft) as lab:
         left = str(answer_of(await lab.ask(ZH)).text)
     assert "[=]" not in left

@@ -1,9 +1,11 @@
 """What a statement that cites nothing is lent by its text, and is shown for it."""
 
+from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.statements import statements
 from agent.evidence.lent import with_lent
 from agent.evidence.notation import MARKED
+from agent.evidence.revision import deciding_passages
 from tests.support.rows import by_examples
 
 _NOISE = "\n".join(
@@ -45,3 +47,13 @@ def test_what_cites_something_is_lent_nothing() -> None:
     every = statements("Oak mills stop [^w1-0]. Elm mills stop [^w0-0]. Ash mills stop.", MARKED)
     lent = [[each.plain for each in one.lent] for one in with_lent(every, every)]
     assert lent == [[], [], ["Oak mills stop .", "Elm mills stop ."]]
+
+
+@by_examples
+def test_who_mends_what_cites_nothing_is_sent_to_no_source_of_something_else(
+    text: str, words: str, sources: list[str]
+) -> None:
+    every = statements(text, MARKED)
+    [one] = with_lent([each for each in every if each.plain.startswith(words)], every)
+    told = deciding_passages((one, Outcome("missing")), KNOWN)
+    assert [*dict.fromkeys(passage.source for passage in told)] == sources

@@ -18,6 +18,7 @@ from agent.evidence.claims.corrected import left_out
 from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.statements import ITEM, NAMING, Statement
+from agent.evidence.language import words
 from agent.evidence.notation import Notation
 from agent.evidence.tables import Change, cells_of, changed, signs_in, tables_in
 from agent.evidence.totals import TOTAL
@@ -311,10 +312,21 @@ def passage_line(passage: Passage) -> str:
 
 
 def deciding_passages(failing: tuple[Statement, Outcome], evidence: Evidence) -> list[Passage]:
-    """Return the passages that decide a statement, and the best of those that it cites itself."""
+    """Return the passages that decide a statement, and the best of those that it cites itself.
+
+    Where it cites none these are of what its text cites beside it, or have most of its words: what
+    shares a word or two with it is about something else.
+    """
     statement, outcome = failing
     best, needed = evidence.telling(statement, _OF_ONE)
-    own = [passage for passage in best if passage.source in statement.cited] or best
+    beside = chain.from_iterable(one.cited for one in statement.lent)
+    names, said = {*(statement.cited or beside)}, words(statement.said)
+    own = [
+        passage
+        for passage in best
+        if passage.source in names
+        or (not statement.cited and 2 * len(said & passage.words) > len(said))
+    ]
     return list(dict.fromkeys([*outcome.passages, *own[: max(_OWN, needed)]]))
 
 

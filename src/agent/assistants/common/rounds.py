@@ -205,14 +205,13 @@ class _Rounds:
             return None
         named = map(claims.strangers, claims.statements)
         strangers = {place: [*map(inert, names)] for place, names in enumerate(named) if names}
-        failing = sum(outcome.fails for outcome in claims.outcomes)
-        signs.say(lambda: event("revising", self.draft.node, id="revision", count=failing))
         splitter = Splitter(claims.notation)
         await compute(lambda: splitter.split(claims.text), otherwise=list[Statement])
         faults = await compute(
             lambda: faults_block(claims.statements, claims.outcomes, strangers, evidence),
             otherwise=list[str],
         )
+        signs.say(lambda: event("revising", self.draft.node, id="revision", count=len(faults)))
         places = [*claims.statements, *claims.heads, *splitter.headings]
         revising = _Revising(self, claims, evidence, faults, places)
         if await revising.is_right():
@@ -226,7 +225,7 @@ class _Rounds:
         bare = {edit.id for edit in revision.edits if not edit.text}
         claims.left_out = left_out_for_want(claims.statements, claims.outcomes, bare)
         self.draft.revision = {
-            "failed": failing,
+            "failed": len(faults),
             "edits": len(revision.edits),
             "inserts": len(revision.inserts),
             "looks": revising.looks,

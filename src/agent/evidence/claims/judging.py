@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 from agent.core.strings import cut_to_tokens
 from agent.evidence.citations import MARKER, NOT_FOUND
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
-from agent.evidence.claims.statements import Statement, begun
+from agent.evidence.claims.statements import Statement, lead_in
 from agent.evidence.mentions import mentioned
 from agent.evidence.notation import MARKED, Notation
 from agent.evidence.numbering import is_carried
@@ -195,7 +195,7 @@ def statements_block(batch: Sequence[Statement], evidence: Evidence, notation: N
         told = f"{CONTEXT}{_WITHIN.join(context[known:])})" if any(context[known:]) else ""
         above = context if any(context) else above
         if statement.kind != "cell":
-            before = begun(statement.plain)
+            before = lead_in(statement.plain)
             lines.append(f"{statement.name} {text}{told}")
             continue
         if statement.row and statement.line != line:

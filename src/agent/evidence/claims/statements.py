@@ -106,7 +106,7 @@ def item_name(item: Statement) -> str:
     return match[1].strip() if match else ""
 
 
-def begun(words: str) -> str:
+def lead_in(words: str) -> str:
     """Return what tells what stands behind some words is about: they, or their beginning."""
     return cut_at_break(words, _MOST_CONTEXT)
 
@@ -186,7 +186,7 @@ class Splitter:
         spans = sentence_spans(line[begin:], self._notation.pattern, self._notation.names)
         for start, end in spans:
             name = label if letters_of(label) != letters_of(before) else ""
-            context = " / ".join(filter(None, (self._heading, name, begun(before))))
+            context = " / ".join(filter(None, (self._heading, name, lead_in(before))))
             statement = self._statement(line[begin + start : begin + end], at + begin + start)
             is_head = _RUN_IN.fullmatch(statement.text) and end < len(line[begin:].rstrip())
             label = statement.plain.rstrip(".。:： ") if is_head else label
