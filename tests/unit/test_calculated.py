@@ -19,7 +19,7 @@ def program(*lines: str, name: str = "c0-0") -> Source:
 def told(body: str, *lines: str, tag: str = "en") -> list[str]:
     """The lines below a text that cites the program as 1."""
     sums = UsedSums(body, statements(body, LINKED), {"c0-0": "[1]"}, number_form(tag))
-    return sums.lines([program(*lines)]).get("c0-0", [])
+    return sums.lines([program(*lines)]).get("[1]", [])
 
 
 OTHER = "别的: 1 + 1 = 2"
@@ -107,7 +107,7 @@ def test_what_a_later_program_works_out_anew_is_told_as_that_has_it() -> None:
         [program("OpenSearch: 200 x 491.60 = $98,320", OTHER),
          program("OpenSearch: 400 x 245.80 = $98,320", OTHER, name="c1-0")]
     )  # fmt: skip
-    assert list(lines) == ["c1-0"]
+    assert list(lines) == ["[2]"]
 
 
 def test_what_a_sum_rests_on_stands_before_it() -> None:
@@ -140,7 +140,7 @@ def test_every_number_has_the_form_of_the_report_s_language_and_a_name_is_words(
     )
     body = "Gas kostet im Jahr 1.974 €,[1] in 15 Jahren 29.610 €.[1]"
     assert told(body, *lines, tag="de") == [
-        "gas cost per year: 20.000 / 0,84 × 0,0829 = 1.974 €",
+        "gas_cost per year: 20.000 / 0,84 × 0,0829 = 1.974 €",
         "in 15 years: 1.974 * 15 = 29.610 €",
     ]
 
@@ -228,4 +228,54 @@ def test_what_a_cited_source_explains_needs_no_line_of_a_program() -> None:
     sums = UsedSums(
         body, statements(body, LINKED), {"c0-0": "[1]"}, explained={Decimal(1251)}
     )  # fmt: skip
-    assert sums.lines([program(*lines)])["c0-0"] == ["two years: 1,251 * 2 = 2,502 元"]
+    assert sums.lines([program(*lines)])["[1]"] == ["two years: 1,251 * 2 = 2,502 元"]
+
+
+def test_an_x_between_a_quantity_and_a_number_is_a_sign_as_in_the_other_lines() -> None:
+    lines = "S3: 36,000 GB x 0.023 = 828 USD/month", "nodes: 19 x 0.0816 x 730 h = 1,132 USD/month"
+    assert told("S3 costs $828 and nodes $1,132 a month.[1]", *lines) == [
+        "S3: 36,000 GB × 0.023 = $828/month", "nodes: 19 × 0.0816 × 730 h = $1,132/month",
+    ]  # fmt: skip
+
+
+def test_a_line_that_only_goes_on_belongs_to_the_line_before() -> None:
+    lines = "managed: 4,443 - 3,813 = 630 USD/month", "  = 8 hours of work at 80 USD an hour", OTHER
+    body = "Managed costs $630 a month more, 8 hours of your work.[1]"
+    (line,) = told(body, *lines)
+    assert line.startswith("managed: 4,443 - 3,813 = $630/month = 8 hours of work")
+
+
+def test_what_a_fraction_is_made_of_stands_before_it() -> None:
+    lines = "requests: 12+8+2+10+2+2+2 = 38 CPU", "nodes: 38/2 x 0.0816 x 730 h = 1,132 USD/month"
+    assert len(told("Nodes cost $1,132 a month.[1]", *lines)) == len(lines)
+
+
+def test_a_name_keeps_its_underscores() -> None:
+    line = "lost writes (loop_wait 10 s): 600 x 5 = 3,000"
+    assert told("It loses 3,000 writes.[1]", line, OTHER) == [
+        "lost writes (loop_wait 10 s): 600 × 5 = 3,000"
+    ]
+
+
+def test_a_result_has_the_digits_of_the_cell_that_tells_it() -> None:
+    cells = "| 万元 | Patroni |\n|---|---|\n| 人力 | 33.0 [1] |"
+    line = "人力: (0.25 人×36 月 + 2 人月)×3 万元 = 33.0 万元"
+    (shown,) = told(cells, line, OTHER, tag="zh-Hans")
+    assert shown.endswith("= 33.0 万元")
+
+
+def test_thousands_are_parted_alike_in_all_lines() -> None:
+    lines = "lost: 600 × 30 = 18000", "hours: 3 × 8,760 = 26,280"
+    bare = "It loses 18000 writes in 26280 hours.[1]"
+    assert told(bare, *lines) == ["lost: 600 × 30 = 18000", "hours: 3 × 8760 = 26280"]
+    mixed = "It loses 18000 writes in 26,280 hours.[1]"
+    assert told(mixed, *lines) == ["lost: 600 × 30 = 18,000", "hours: 3 × 8,760 = 26,280"]
+
+
+def test_programs_with_one_mark_have_one_list() -> None:
+    body = "A costs $1,251 and B $2,346.[1]"
+    marks = {"c0-0": "[1]", "c1-0": "[1]"}
+    sums = UsedSums(body, statements(body, LINKED), marks)
+    programs = [program("a: 3 x 417 = 1251 USD", OTHER),
+                program("b: 2 x 1173 = 2346 USD", OTHER, name="c1-0")]  # fmt: skip
+    assert sums.lines(programs) == {"[1]": ["a: 3 × 417 = $1,251", "b: 2 × 1,173 = $2,346"]}

@@ -1,7 +1,8 @@
 """Write the numbers of what a program has printed as the readers of a language write theirs."""
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 
@@ -23,7 +24,7 @@ class NumberForm:
     decimal: str = "."
 
     def written(self, line: str, text: str, whole_line: str = "") -> str:
-        """Return a line of a program with its numbers in this form, and words for names.
+        """Return a line of a program with its numbers in this form, and signs for what multiplies.
 
         `whole_line` is that of which it is a part: its numbers tell which form they have already.
         Thousands are parted, those of four digits as in a text beside it; what may be a year only
@@ -32,7 +33,7 @@ class NumberForm:
         >>> NumberForm().written("in 2026: 20000 / 2.93 x 1684 = 8", "£1,367")
         'in 2026: 20,000 / 2.93 × 1,684 = 8'
         >>> NumberForm(".", ",").written("eur_a_year: 12,345.50 * 2 = 24691", "")
-        'eur a year: 12.345,50 * 2 = 24.691'
+        'eur_a_year: 12.345,50 * 2 = 24.691'
         """
         parts, told, at = self._parts_four(text), "", 0
         known = {_only_sign(number) for _, number in _numbers_in(whole_line or line)} - {""}
@@ -45,7 +46,20 @@ class NumberForm:
                 whole = self._grouped(whole, text, parts=parts)
             told += line[at:begin] + whole + (sign and self.decimal) + fraction
             at = begin + len(number)
-        return _with_words(told + line[at:])
+        return with_times(told + line[at:])
+
+    def as_in(self, text: str) -> "NumberForm":
+        """Return the form with nothing between thousands where a text writes its own so, always.
+
+        >>> NumberForm().as_in("18000 writes in 2026").written("86400 / 4 = 21,600", "")
+        '86400 / 4 = 21600'
+        >>> NumberForm().as_in("18000 writes, 5,596 yuan").written("86400 / 4 = 21,600", "")
+        '86,400 / 4 = 21,600'
+        """
+        numbers = [_read(number, self.decimal)[0] for _, number in _numbers_in(text)]
+        is_parted = any(len(groups) > 1 for groups in numbers)
+        is_bare = any(map(_is_bare, (groups[0] for groups in numbers)))
+        return replace(self, group="") if is_bare and not is_parted else self
 
     def _grouped(self, whole: str, text: str, *, parts: bool) -> str:
         """Return digits with their thousands parted."""
@@ -58,6 +72,8 @@ class NumberForm:
 
     def _parts_four(self, text: str) -> bool:
         """Return whether a text parts the thousands of any number of four digits."""
+        if not self.group:
+            return False
         before, *others = text.translate(_BLANKS).split(" " if self.group.isspace() else self.group)
         for part in others:
             is_one_digit = before[-1:].isdigit() and not before[-2:-1].isdigit()
@@ -65,6 +81,11 @@ class NumberForm:
                 return len(part[:_THREE]) == _THREE
             before = part
         return False
+
+
+def _is_bare(whole: str) -> bool:
+    """Return whether what stands before a fraction could have its thousands parted: no year."""
+    return whole.isdigit() and len(whole) > _FOUR and not whole.startswith("0")
 
 
 def _numbers_in(line: str) -> Iterator[tuple[int, str]]:
@@ -109,18 +130,24 @@ def _parts(number: str, sign: str) -> tuple[list[str], str, str]:
     return [first, *others], is_broken, fraction
 
 
-def _with_words(line: str) -> str:
-    """Return a line with blanks for the underscores of names, and a sign for an x that is one."""
-    parts, signs = line.split(" x "), [""]
+def with_times(line: str) -> str:
+    """Return a line with a sign for each x that multiplies: it stays as long as it was.
+
+    >>> with_times("S3: 36,000 GB x 0.023, 2 x (3 + 4) at 5x, an x on paper")
+    'S3: 36,000 GB × 0.023, 2 × (3 + 4) at 5x, an x on paper'
+    """
+    parts = line.split(" x ")
+    told = parts[0]
     for before, after in pairwise(parts):
-        is_sign = before[-1:].isdigit() and after[:1].isdigit()
-        signs.append(" × " if is_sign else " x ")
-    told = "".join(sign + part for sign, part in zip(signs, parts, strict=True))
-    first, *others = told.split("_")
-    for other in others:
-        is_name = first[-1:].isalpha() and other[:1].isalnum()
-        first += (" " if is_name else "_") + other
-    return first
+        is_sign = _ENDS_QUANTITY.search(before[-_NEAR:]) and _BEGINS_NUMBER.match(after)
+        told += (" × " if is_sign else " x ") + after
+    return told
+
+
+_NEAR = 40
+_ENDS_QUANTITY = re.compile(r"[\d)\]%](?: ?[^\W\d_]{1,12}(?:/[^\W\d_]{1,12})?)?$")
+"""A number or a bracket, perhaps with its unit."""
+_BEGINS_NUMBER = re.compile(r"[(\[]*[^\w\s]?\d")
 
 
 ENGLISH_NUMBERS = NumberForm()

@@ -9,12 +9,13 @@ from functools import cached_property
 from agent.assistants.common.tool_results import rounded, short
 from agent.evidence.claims.statements import Statement
 from agent.evidence.figures import Figure, figures
-from agent.evidence.number_forms import ENGLISH_NUMBERS, NumberForm
+from agent.evidence.number_forms import ENGLISH_NUMBERS, NumberForm, with_times
 from agent.evidence.shown_sums import right_results, shown_sums
 from agent.evidence.stated import states
 from agent.evidence.sum_lines import gives, results
 from agent.evidence.types import Source
 
+_PAIR = 2
 _TWO_PLACES, _TENS, _TELLING, _DIGITS = 2, 10, 100, 4
 """From here on a number is hardly another's by chance, though its sentence cites no sum."""
 
@@ -38,7 +39,9 @@ class UsedSums:
     """The same of the program at hand."""
 
     def lines(self, programs: Sequence[Source]) -> dict[str, list[str]]:
-        """Return the lines of each program that the text uses, and what these rest on, by its id.
+        """Return the lines of each program that the text uses, and what these rest on.
+
+        They stand under the mark that cites it, else under its id.
 
         They stand in the order in which the text uses them, each behind what it rests on. What the
         text works out itself is not told again. What else a program gave and the revised text no
@@ -47,14 +50,15 @@ class UsedSums:
         chosen, anew = dict[str, list[_Told]](), set[str]()
         # What a line rests on was worked out before it.
         for source in reversed(programs):
-            lines = rounded(source["quotes"][0]).strip().splitlines()
+            lines = whole_lines(rounded(source["quotes"][0]))
             is_titled = len(lines) == 1 and not short(lines[0]).endswith("…")
             self._beside.clear()
+            name = self.marks.get(source["id"], source["id"])
             for line in () if is_titled else reversed(lines):
                 if _label(line) in anew:
                     continue
                 if use := self._as_told(line, self.marks.get(source["id"], "")):
-                    chosen.setdefault(source["id"], []).insert(0, use)
+                    chosen.setdefault(name, []).insert(0, use)
             anew.update(filter(None, map(_label, lines)))
         shown, once = dict[str, list[tuple[str, str]]](), dict[str, list[_Told]]()
         for name, told in reversed(chosen.items()):
@@ -87,7 +91,8 @@ class UsedSums:
         if not uses:
             return None
         use = _Use(min(one.at for one in uses), max(one.times for one in uses))
-        terms = [f.value for f in figures(line) if f.text not in {own.text for own in shown}]
+        results_ = {own.text for own in shown}
+        terms = [value for f in figures(line) if f.text not in results_ for value in _numbers(f)]
         for value, times in Counter(terms).items():
             known = self._terms.get(value, use)
             most = max(times, known.times if value in self._terms else 0)
@@ -97,9 +102,21 @@ class UsedSums:
         for own in figures(line):
             words = self._words_for(own, by_own.get(own.start), line)
             if words and own.start >= at:
-                told += self.form.written(line[at : own.start], self.body, line) + words
+                told += self._written(line[at : own.start], line) + words
                 at = own.end
-        return _Told(use.at, use.times, told + self.form.written(line[at:], self.body, line))
+        return _Told(use.at, use.times, told + self._written(line[at:], line))
+
+    def _written(self, part: str, line: str) -> str:
+        """Return a part of a line with its numbers as the text writes them."""
+        return self._form.written(part, self.body, line)
+
+    def _alike(self, number: str, line: str) -> str:
+        """Return a number of the text with its thousands parted where the other lines' are."""
+        return self._written(number, line) if number.isdecimal() else number
+
+    @cached_property
+    def _form(self) -> NumberForm:
+        return self.form.as_in(" ".join(one.plain for one in self.said))
 
     def _rests_on(self, value: Decimal) -> bool:
         """Return whether a shown line rests on a result that no cited source explains."""
@@ -122,15 +139,19 @@ class UsedSums:
                 signs = self._currencies.get((own.kind or "", own.factor))
                 is_end = own.scale != 1 or not (before.strip("-−") or behind)
                 sign = (before.strip("-−"), behind) if is_end or not signs else signs
-                return f"{minus}{sign[0]}{told[1]}{sign[1]}"
+                return f"{minus}{sign[0]}{self._alike(told[1], line)}{sign[1]}"
             if own.is_money or not own.kind:
-                return minus + said.text
+                return f"{minus}{told[0]}{self._alike(told[1], line)}{told[2]}"
             is_plain = number and told[1] and not any(map(str.isalpha, number + told[1]))
-            return f"{minus}{before.strip('-−')}{told[1]}{behind}" if is_plain else ""
+            digits = self._alike(told[1], line)
+            return f"{minus}{before.strip('-−')}{digits}{behind}" if is_plain else ""
+        if said and not said.kind and said.scale == 1 and abs(own.value) == said.value:
+            # The unit of a cell's number stands in its head.
+            return f"{before}{self._alike(_parted(said.text)[1], line)}{behind}"
         signs = self._currencies.get((own.kind or "", own.factor))
         if not (signs and number and behind) or own.scale != 1 or before.strip("-−"):
             return ""
-        return f"{before}{signs[0]}{self.form.written(number, self.body, line)}{signs[1]}"
+        return f"{before}{signs[0]}{self._written(number, line)}{signs[1]}"
 
     @cached_property
     def _currencies(self) -> dict[tuple[str, Decimal], tuple[str, str]]:
@@ -167,6 +188,31 @@ class _Told(_Use):
     """Hold a line as the text tells its figures."""
 
     line: str
+
+
+def whole_lines(text: str) -> list[str]:
+    """Return a program's lines with signs for what multiplies; what goes on is none of its own.
+
+    >>> whole_lines("managed: 4443 - 3813 = 630\\n  = 8 hours of work at 80\\nnodes: 2 x 3 = 6")
+    ['managed: 4443 - 3813 = 630 = 8 hours of work at 80', 'nodes: 2 × 3 = 6']
+    """
+    lines = list[str]()
+    for line in with_times(text).strip().splitlines():
+        if lines and line.strip().startswith(_GOES_ON):
+            lines[-1] = f"{lines[-1].rstrip()} {line.strip()}"
+        else:
+            lines.append(line)
+    return lines
+
+
+_GOES_ON = ("=", "＝", "≈", "→", "⇒")
+
+
+def _numbers(figure: Figure) -> list[Decimal]:
+    """Return the numbers of a figure: of a fraction, 38/2, also both that it is made of."""
+    parts = figure.text.split("/")
+    is_fraction = len(parts) == _PAIR and all(part.isdecimal() for part in parts)
+    return [figure.value, *(map(Decimal, parts) if is_fraction else ())]
 
 
 def _label(line: str) -> str:

@@ -61,6 +61,7 @@ from agent.evidence.claims.statements import statements
 from agent.evidence.figures import figures
 from agent.evidence.geo import distance_m
 from agent.evidence.notation import LINKED
+from agent.evidence.numbering import source_key
 from agent.evidence.references import lettered
 from agent.evidence.types import Gap, Place
 from agent.prompts import Raw, element, fence, task_prompt
@@ -74,6 +75,7 @@ ASSISTANT = "deep_research"
 _COUNTS = ("thoughts", "refused_calls", "invented_urls", "forced_archives", "unknown_notes",
            "pages_opened")  # fmt: skip
 _MEASURED, _NEAREST, _LEAST_MEASURED = 12, 3, 2
+_EMPHASIS = str.maketrans({sign: f"\\{sign}" for sign in "*_"})
 _MAX_TITLE = 80
 _MATERIAL = 60_000
 """Tokens of passages that the writer is shown at most."""
@@ -210,8 +212,9 @@ class _Report:
         programs = [*filter(is_calculation, self.state.get("sources_gathered", []))]
         if not programs:
             return ""
-        used = {source["id"]: source for source in self.draft.citer.used}
-        marks = {name: f"[{source.get('number')}]" for name, source in used.items()}
+        used = {source_key(source): source for source in self.draft.citer.used}
+        numbers = {key: f"[{source.get('number')}]" for key, source in used.items()}
+        marks = {one["id"]: numbers[key] for one in programs if (key := source_key(one)) in used}
         said = statements(self.draft.body, LINKED)
         quotes = (each for source in used.values() if not is_calculation(source)
                   for each in source["quotes"])  # fmt: skip
@@ -221,12 +224,13 @@ class _Report:
         for source in used.values():
             # The text may have been told its sums before it was corrected.
             source.pop("sums", None)
-        blocks = list[str]()
-        for name, lines in chosen.items():
-            if name in used:
-                used[name]["sums"] = lettered(lines)
-            else:
-                blocks.append("\n".join(f"- {inert(line)}".replace("*", "\\*") for line in lines))
+        for key, mark in numbers.items():
+            if lines := chosen.pop(mark, []):
+                used[key]["sums"] = lettered(lines)
+        blocks = [
+            "\n".join(f"- {inert(line)}".translate(_EMPHASIS) for line in lines)
+            for lines in chosen.values()
+        ]
         head = f"**{say('deep_research.calculated', self.draft.language)}**"
         whole = "\n\n".join([head, *blocks]) if blocks else ""
         return self.draft.by_code(whole)
