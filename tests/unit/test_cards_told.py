@@ -93,6 +93,13 @@ def test_a_card_stands_where_a_text_is_the_first_to_cite_and_name_its_place(
     assert names(text) == told
 
 
+def test_a_line_of_a_way_is_of_two_places_and_no_card() -> None:
+    ways = (
+        "- Walk: Oodi → Kiasma · 300 m\n- Drive: Ateneum → Oodi · 1 km\n- Annantalo → 12:00–14:00"
+    )
+    assert names(f"Two museums.\n\n{ways}") == ["Annantalo"]
+
+
 def test_what_others_are_far_from_has_no_card_within_the_text() -> None:
     square = Place(**{**PLACES[1], "name": "Senaatintori"})
     assert names(f"From Senaatintori {cite(2)}.", places=[square, *PLACES[2:]]) == []

@@ -45,3 +45,32 @@ def test_of_the_ways_of_a_draft_those_are_shown_that_its_text_still_cites() -> N
     shown = "\n".join(draft.record_sections(is_report=True))
     assert "Library" in shown
     assert "Story" not in shown
+
+
+def test_ways_stand_as_the_text_tells_them_and_a_plan_s_without_the_turns_of_its_table() -> None:
+    ride = {
+        "instruction": "",
+        "distance_m": 900,
+        "line": "Tram 4",
+        "board_at": "A",
+        "leave_at": "B",
+    }
+    turns = [{"instruction": f"Turn into Street {n}", "distance_m": n} for n in (100, 200, 341)]
+    ways = [{**way("Library", 641), "steps": turns, "whole": True}, {**way("Story", 1100)},
+            {**way("Church", 900), "mode": "transit", "steps": [ride]}]  # fmt: skip
+    draft = Draft.__new__(Draft)
+    draft.citer = Citer({each["source"]: source(each["source"]) for each in ways})
+    drafted = draft.cited("Walk [^a9-641], ride [^a9-900] or go there [^a9-1100].")
+    draft.state = cast(Any, {"routes": ways, "weather": []})
+    draft.turn, draft.language, draft.gaps = cast(Any, {"question": "?"}), "en", []
+    draft.body = f"First {drafted.split()[-1]} {drafted}"
+    [listed] = draft.record_sections(is_report=True)
+    assert [line.partition(" →")[0] for line in listed.splitlines()[1:]] == [
+        "- Walk: Story", "- Walk: Library", "- Transit: Church"
+    ]  # fmt: skip
+    assert "Turn into Street 100" in listed
+    draft.joined = frozenset(["osm:Library"])
+    [listed] = draft.record_sections(is_report=True)
+    assert "Street" not in listed
+    assert "641 m" in listed
+    assert "Tram 4" in listed

@@ -114,7 +114,16 @@ def test_a_line_of_a_bullet_stays_a_line() -> None:
 def test_the_page_finds_names_at_the_front_of_bullets_alike() -> None:
     assert NODE is not None
     texts = [(shown(row["text"]), made(**row["place"])) for row in ROWS]
-    texts += [(text, made()) for text in ("从王府井站到儿童乐园再往北", "2. 儿童乐园", "儿童乐园")]
+    texts += [
+        (text, made())
+        for text in (
+            "从王府井站到儿童乐园再往北",
+            "2. 儿童乐园",
+            "儿童乐园",
+            "步行：儿童乐园 → 书店",
+            "儿童乐园 → 9:00",
+        )
+    ]
     done = subprocess.run(
         [NODE, "--input-type=module", "--eval", _SCRIPT % json.dumps(MODULE.as_uri())],
         input=json.dumps(texts), capture_output=True, text=True,

@@ -49,6 +49,11 @@ def _in_names(route: Route) -> bool:
     return any("line" in step or "duration_s" in step for step in route["steps"])
 
 
+def without_turns(route: Route) -> Route:
+    """Return a way as a plan has it: its table tells where one goes, and of a ride the line."""
+    return route if _in_names(route) else Route(**{**route, "steps": []})
+
+
 def way_text(route: Route, language: Language) -> str:
     """Return the legs of a way over stops, a ride's lines; of another way its first three steps.
 

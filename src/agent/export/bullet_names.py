@@ -11,15 +11,15 @@ Span = tuple[int, int]
 _OPENS, _CLOSES = "(（", ")）"
 _BLANKS, _SEPARATORS = " \t\u3000", ",，:：;；·、،؛.。—"
 """What may stand between a name that is no part of a sentence, and what is said of the place."""
-_MOST_BEFORE, _MOST_TIME = 6, 24
-"""Characters before a bullet's name, and such as tell when one is there."""
+_WAY, _MOST_BEFORE, _MOST_TIME = "→", 6, 24
+"""What joins a name with another one; characters before a bullet's name, and such as tell when."""
 
 
 def name_in(text: str, place: Place, head: str = "") -> Span | None:
     """Return where a bullet names its place at the front: after a time, or a label ("lunch:").
 
     `head` is what it prints bold: of a name some words may do. In "from the station to Harald" the
-    name is of the sentence.
+    name is of the sentence, and in "Walk: Ateneum → Kiasma" of a way.
     """
     found, part = list[Span](), " " in head.strip() and is_name(head, place)
     for name in (*_names(place), head if part else ""):
@@ -27,7 +27,9 @@ def name_in(text: str, place: Place, head: str = "") -> Span | None:
         before = text[: max(at, 0)].rstrip()
         is_label = at <= _MOST_BEFORE and before.endswith((":", "："))
         is_timed = at <= _MOST_TIME and not any(sign.isalpha() for sign in before)
-        if name and at >= 0 and (is_label or is_timed):
+        behind = text[at + len(name) :].lstrip()
+        is_way = behind.startswith(_WAY) and not behind[1:].lstrip()[:1].isdecimal()
+        if name and at >= 0 and (is_label or is_timed) and not is_way:
             found.append((at, at + len(name)))
     return min(found, key=lambda span: span[0], default=None)
 

@@ -61,6 +61,7 @@ from agent.evidence.records import (
 )
 from agent.evidence.references import CITATION, SourceListFilter, resolved
 from agent.evidence.types import Constraints, Gap, Place, Route, Source, Weather
+from agent.evidence.way_steps import without_turns
 from agent.search.hits import RULED_OUT, rules_text
 from agent.search.rules import rules_of
 from agent.state import Gathered, Previous, Turn, answer_tag, reader_language
@@ -242,9 +243,13 @@ class Draft:
 
     @property
     def cited_last(self) -> list[Source]:
-        """Return the sources that the text cites as it now stands: a revision takes some out."""
-        told = {*CITATION.findall(self.body)}
-        return [each for each in self.citer.used if (str(each.get("number")), each["url"]) in told]
+        """Return the sources that the text cites as it now stands, in its order.
+
+        A revision takes some out.
+        """
+        used = {(str(each.get("number")), each["url"]): each for each in self.citer.used}
+        told = dict.fromkeys(CITATION.findall(self.body))
+        return [used[mark] for mark in told if mark in used]
 
     @property
     def refuses(self) -> bool:
@@ -319,6 +324,7 @@ class Draft:
         queries = cast(Mapping[str, Any], state).get("queries") or []
         routes = chosen_ways(routes, [query.get("round", 0) for query in queries], cited)
         routes.sort(key=lambda route: cited.get(route["source"], len(cited)))
+        routes = [*map(without_turns, routes)] if self.joined else routes
         weather = state.get("weather", [])
         days = days_forecast(self.turn, weather)
         sections = record_sections(

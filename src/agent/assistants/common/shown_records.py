@@ -286,9 +286,13 @@ def chosen_ways(
 
 
 def cited_ways(routes: Iterable[Route], used: Iterable[Source]) -> list[Route]:
-    """Return the ways that a text cites; those of one address are one source."""
-    cited = {key for source in used for key in (source["id"], source["url"])} - {""}
-    return [route for route in routes if not cited.isdisjoint((route["source"], route["url"]))]
+    """Return the ways that a text cites, in its order; those of one address are one source."""
+    keys = [key for source in used for key in (source["id"], source["url"]) if key]
+    told = {key: at for at, key in enumerate(dict.fromkeys(keys))}
+    places = [(min(told.get(route[key], len(told)) for key in ("source", "url")), route)
+              for route in routes]  # fmt: skip
+    cited = (each for each in places if each[0] < len(told))
+    return [route for _, route in sorted(cited, key=itemgetter(0))]
 
 
 async def ways_of(

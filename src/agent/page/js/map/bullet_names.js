@@ -16,13 +16,12 @@ export function nameIn(text, place, head = "") {
   const part = head.trim().includes(" ") && isName(head, place) ? head : "";
   const found = [...namesOf(place), part].flatMap((each) => {
     const at = each ? text.indexOf(each) : -1, before = text.slice(0, Math.max(at, 0)).trimEnd();
-    const isLabel = at <= MOST_BEFORE && /[:：]$/u.test(before);
-    const isFront = isLabel || (at <= MOST_TIME && !/\p{L}/u.test(before));
-    /** @type {[number, number][]} */
-    const spans = each && at >= 0 && isFront ? [[at, at + each.length]] : [];
-    return spans;
+    const isFront = (at <= MOST_BEFORE && /[:：]$/u.test(before))
+      || (at <= MOST_TIME && !/\p{L}/u.test(before));
+    const end = at + each.length, isWay = /^\s*→\s*[^\s\d]/.test(text.slice(end));
+    return /** @type {[number, number][]} */ (at >= 0 && isFront && !isWay ? [[at, end]] : []);
   });
-  return found.reduce((one, each) => (one && one[0] <= each[0] ? one : each), found[0] ?? null);
+  return found.toSorted((a, b) => a[0] - b[0])[0] ?? null;
 }
 
 /** Tells whether words are a place's name and nothing else. @param {string} words @param {Named} place */
