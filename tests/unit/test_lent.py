@@ -6,6 +6,7 @@ from agent.evidence.claims.statements import statements
 from agent.evidence.lent import with_lent
 from agent.evidence.notation import MARKED
 from agent.evidence.revision import deciding_passages
+from agent.evidence.worth import Worth
 from tests.support.rows import by_examples
 
 _NOISE = "\n".join(
@@ -57,3 +58,12 @@ def test_who_mends_what_cites_nothing_is_sent_to_no_source_of_something_else(
     [one] = with_lent([each for each in every if each.plain.startswith(words)], every)
     told = deciding_passages((one, Outcome("missing")), KNOWN)
     assert [*dict.fromkeys(passage.source for passage in told)] == sources
+
+
+def test_what_has_most_of_a_statement_is_found_whatever_source_weighs_more() -> None:
+    worth = Worth(lambda place: 9 if place < 5 else 1)
+    for place in range(5):
+        worth.bring(1, [place, 7])
+    assert worth.most([]) == [7]
+    assert worth.most([7]) == []
+    assert [*worth.best_first([], 0)][0] == 0

@@ -31,6 +31,11 @@ class Worth:
         worth = self._worth[place] if has is None else sum(self._brought[at][0] for at in has)
         return -worth * self.of(place), place
 
+    def most(self, picked: Sequence[int]) -> list[int]:
+        """Return the passage that has most, of whichever source, unless it is picked."""
+        best = min(self._worth, key=lambda place: (-self._worth[place], place), default=None)
+        return [] if best is None or best in picked else [best]
+
     def take(self, place: int) -> None:
         """Count what a passage has as shown."""
         for at in self._left[place]:

@@ -25,9 +25,9 @@ from agent.evidence.worth import Worth
 
 KNOWN = "known"
 """The source of what needs none: the question, the user's words, what was already told."""
-_OF_CITED, _OF_DRAFT, _FOR_FIGURE, _FOR_CONTEXT = 5.0, 2.0, 1.5, 0.25
-"""What the words of a cited passage weigh, or of one of what the text cites elsewhere; an equal
-figure; a word of the context."""
+_OF_CITED, _OF_NEAR, _OF_DRAFT, _FOR_FIGURE, _FOR_CONTEXT = 5.0, 2.0, 1.2, 1.5, 0.25
+"""What the words of a cited passage weigh, of one that is cited beside what cites nothing, and of
+what the text cites elsewhere; an equal figure; a word of the context."""
 _LEAST = 0.1
 """What a passage is worth at least of the best, below which none decided any labelled statement."""
 _MOST_TERMS, _MOST_FIGURES = 40, 20
@@ -273,11 +273,13 @@ class Evidence:
         its writer was shown first, and of what it cites the best for each figure: these it needs.
         As far as the budget has room, those come that share rare words and equal figures with it,
         `least` of the best one: first of what it, or else those beside it, cite, then of what its
-        text cites elsewhere. At least the first of what it cites is there.
+        text cites elsewhere. At least the first of what it cites is there; where it cites nothing,
+        what has most of it, whoever says so.
         """
         names = sorted(statement.sources, key=lambda name: name not in statement.exact)
         near = chain.from_iterable(one.cited for one in statement.lent)
-        favour = self._each(statement.drafted, _OF_DRAFT) | self._each(names or near, _OF_CITED)
+        favour = self._each(statement.drafted, _OF_DRAFT) | self._each(near, _OF_NEAR)
+        favour |= self._each(names, _OF_CITED)
         every = [self._places.get(number, ()) for number in self._each(names)]
         picked, room = list[int](), _SHORT_SOURCES
         for places in every:
@@ -298,12 +300,13 @@ class Evidence:
             breathe()
             holders = self._figures.holders(figure)
             worth.bring(_FOR_FIGURE * self._rarity(len(holders)), holders)
-            of_cited = [place for place in holders if worth.of(place) == _OF_CITED]
+            of_cited = [place for place in holders if worth.of(place) >= _OF_NEAR]
             of_figures += [of_cited] if of_cited and {*picked}.isdisjoint(holders) else []
         first = sorted({min(each, key=worth.rank) for each in of_figures}, key=worth.rank)
         picked += first
         needed = len(picked)
-        budget -= self._tokens(first)
+        picked += [] if names else worth.most(picked)
+        budget -= self._tokens(picked[needed - len(first) :])
         for place in worth.best_first(picked, least):
             size = self.passages[place].tokens
             if size <= budget or not picked:
