@@ -361,7 +361,7 @@ async def test_a_program_beside_the_end_calculates_with_numbers_of_pages_and_can
         state = await research(lab)
     assert len(llm.asked("deep_explore")) == 2
     [source] = [s for s in state["sources_gathered"] if s["id"] == "c0-0"]
-    assert source["title"].startswith("417 × 3 = 1251 元")
+    assert source["title"] == say("tools.worked_out", "zh")
     assert source["provider"] == "计算"
     shown = block(llm.asked("deep_report")[0].user, "topics")
     assert "417 × 3 = 1251 元 [^c0-0]\n417 × 2 = 834 元 [^c0-0]" in shown, "each line is cited"
@@ -479,7 +479,7 @@ async def test_a_sum_that_the_report_works_out_itself_is_not_shown_again_below_i
         async with deep_laboratory(llm, web=Web(long_page)) as lab:
             shown[mark] = str(answer_of(await research(lab)).text)
     line = "六次：417 × 6 = 2,502 元"
-    title = f"2. 两次{say('punctuation.comma', 'zh')}六次 — 计算"
+    title = f"2. {say('tools.worked_out', 'zh')} — 计算"
     assert f"{title}\n   - a. {line}" in shown["[^c0-0]"]
     assert f"**\n\n- {line}" in shown[""], "what the text tells is shown, marked or not"
 

@@ -88,6 +88,16 @@ def test_the_next_turn_reads_a_citation_of_a_line_as_one_of_its_calculation() ->
     )
 
 
+def test_of_two_calculations_with_one_title_the_next_turn_reads_the_one_with_those_words() -> None:
+    first, second = (
+        {**source("c0-0", "", "worked out"), "kind": "document", "number": 1, "quotes": [words]}
+        for words in ("a = 1", "b = 2")
+    )
+    carried = carry_over([first, second])
+    assert renumber_for_prompt("It is 1.[1]", carried, [first]) == "It is 1.[^p0-0]"
+    assert renumber_for_prompt("It is 2.[1]", carried, [second]) == "It is 2.[^p0-1]"
+
+
 def test_ids_are_read() -> None:
     assert cited_ids("a[^w0-1][^w0-10] 【^a1-0】 [^w0-1, ^p0-0] [x] [^note]") == [
         *("w0-1", "w0-10", "a1-0", "p0-0")

@@ -543,9 +543,9 @@ def renumber_for_prompt(
     are the answer's own sources: those without a URL are known by their numbers.
     """
     by_url = {link_url(source["url"]): source["id"] for source in carried if source["url"]}
-    by_title = {source["title"]: source["id"] for source in carried if not source["url"]}
+    own = [source for source in carried if not source["url"]]
     unlinked = {
-        str(source.get("number")): by_title.get(source.get("title", ""), "")
+        str(source.get("number")): _same_id(source, own)
         for source in cited
         if not source.get("url")
     }
@@ -557,6 +557,14 @@ def renumber_for_prompt(
         return f"[^{name}]" if name else ""
 
     return CITATION.sub(marker, strip_references(answer))
+
+
+def _same_id(cited: Mapping[str, Any], own: Iterable[Source]) -> str:
+    """Return the id of the source without an address that has this one's title, and its words."""
+    titled = [source for source in own if source["title"] == cited.get("title")]
+    quotes = {*cited.get("quotes", ())}
+    titled.sort(key=lambda source: not quotes.isdisjoint(source["quotes"]))
+    return titled[-1]["id"] if titled else ""
 
 
 def uncited(cell: str) -> str:

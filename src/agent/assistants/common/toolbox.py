@@ -551,13 +551,10 @@ class Toolbox:
         outcome.source_ids = [outcome.calculation["id"]]
 
     def _sums(self, text: str) -> str:
-        """Return a title: the one line of an output, or the labels of its lines ("cost, time")."""
-        lines = text.strip().splitlines()
-        parted = (line.replace("：", ":").partition(":") for line in lines)
-        names = [name.strip() for name, sign, _ in parted if sign and not name[-1:].isdigit()]
-        told = say("punctuation.comma", self.language).join(dict.fromkeys(names))
-        title = short(told if len(lines) > 1 and names else text)
-        return say("tools.worked_out", reader_language(self.turn)) if title.endswith("…") else title
+        """Return a title: the one line of an output, or in plain words that it is worked out."""
+        title = short(text)
+        is_long = len(text.strip().splitlines()) > 1 or title.endswith("…")
+        return say("tools.worked_out", reader_language(self.turn)) if is_long else title
 
 
 def is_calculation(source: Source) -> bool:

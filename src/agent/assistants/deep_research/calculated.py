@@ -51,7 +51,9 @@ class UsedSums:
         # What a line rests on was worked out before it.
         for source in reversed(programs):
             lines = whole_lines(rounded(source["quotes"][0]))
-            is_titled = len(lines) == 1 and not short(lines[0]).endswith("…")
+            is_titled = len(source["quotes"][0].strip().splitlines()) == 1 and not short(
+                lines[0]
+            ).endswith("…")
             self._beside.clear()
             name = self.marks.get(source["id"], source["id"])
             for line in () if is_titled else reversed(lines):
