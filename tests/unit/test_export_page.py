@@ -1,17 +1,21 @@
 import html
 import io
 import re
+from dataclasses import replace
+from datetime import datetime
 from html.parser import HTMLParser
 from importlib.resources import files
 from typing import Any
 
 import pytest
+from langchain_core.messages import AIMessage, HumanMessage
 from pypdf import PdfReader
 
+from agent.client.run_result import RunName, outcome_of
 from agent.evidence.markdown import link_url
 from agent.evidence.ordering import judged
 from agent.evidence.types import Place, Point, Source
-from agent.export.finished import metres, statement_line
+from agent.export.finished import metres, statement_line, subtitle
 from agent.export.html import html_page
 from agent.export.markdown import answer_html, markdown_document, place_table
 from agent.export.pdf import pdf_document
@@ -19,6 +23,8 @@ from agent.export.svg_map import Pin, draw_map, nice_step
 from agent.texts import say
 from tests.support.rows import by_examples
 from tests.unit.export_samples import HOSTILE, NOTICE, answer, place, source
+
+FOUND_AT = "2026-11-21T11:41:00+00:00"
 
 
 class _Elements(HTMLParser):
@@ -477,3 +483,21 @@ def test_a_point_stands_between_facts_and_not_within_one_that_has_words_of_two_l
     style = files("agent.export").joinpath("page.css").read_text("utf-8")
     assert ".facts > span + span::before" in style
     assert ".facts span + span" not in style
+
+
+@pytest.mark.parametrize(
+    ("turn", "told"),
+    [
+        ({}, f"{datetime.fromisoformat(FOUND_AT).astimezone():%Y-%m-%d %H:%M} (UTC"),
+        ({"utc_offset": 330}, "2026-11-21 17:11 (UTC+5:30)"),
+        ({"zone": "Europe/Helsinki", "utc_offset": 0}, "2026-11-21 13:41 (UTC+2)"),
+    ],
+)
+def test_an_answer_without_places_has_the_clock_of_its_turn(
+    turn: dict[str, Any], told: str
+) -> None:
+    outcome = outcome_of(
+        {"messages": [HumanMessage("Which store?"), AIMessage("The first.")], "turn": turn},
+        RunName("agent", "t", "r"), 0.0,
+    )  # fmt: skip
+    assert subtitle(replace(outcome.finished(), generated_at=FOUND_AT)).startswith(told)

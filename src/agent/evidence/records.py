@@ -7,7 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, tzinfo
 from importlib.resources import files
 from string import digits
 from typing import Any
@@ -370,14 +370,26 @@ def with_weekday(day: str, language: Language) -> str:
     return f"{day} {say(f'records.weekdays.{weekday}', language)}"
 
 
-def time_there(moment: str, records: Iterable[Place | Route | Weather], language: Language) -> str:
+def time_there(
+    moment: str,
+    records: Iterable[Place | Route | Weather],
+    language: Language,
+    clock: tzinfo = CHINA,
+) -> str:
     """Return an ISO moment on the clock of the records' places; on China's where one is there.
 
-    The first look for a zone takes a while: it is called in a thread.
+    Without records it is told on `clock`. The first look for a zone takes a while: it is called in
+    a thread.
     """
     known = list(records)
-    if not known or HOME_MAP in maps_of(known):
+    if (not known and clock == CHINA) or HOME_MAP in maps_of(known):
         return china_time(moment, language)
+    if not known:
+        try:
+            local = datetime.fromisoformat(moment).astimezone(clock)
+        except ValueError:
+            return moment
+        return f"{local:%Y-%m-%d %H:%M} ({offset_words(local)})"
     zone = zone_of_record(known[0])
     try:
         local = datetime.fromisoformat(moment).astimezone(zone)

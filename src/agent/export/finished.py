@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import tzinfo
 from typing import Any, Final, TypeVar
 
 from agent.evidence.demand_words import signed_verdicts, verdicts_asked
@@ -19,6 +20,7 @@ from agent.evidence.records import (
 )
 from agent.evidence.references import CITATION
 from agent.evidence.types import Outing, Place, Route, Source
+from agent.evidence.zones import CHINA
 from agent.texts import Language, say
 
 _TITLE = "# "
@@ -51,6 +53,8 @@ class FinishedAnswer:
     """From where a page may load photos of places; without any it shows none."""
     claims: Mapping[str, int] = field(default_factory=dict)
     """How many sentences there are of each verdict, as `checks.claims` counts them."""
+    clock: tzinfo = CHINA
+    """On which an answer without places says when it was found: the turn's."""
 
 
 def numbered_sources(answer: FinishedAnswer) -> list[tuple[int, Source]]:
@@ -67,7 +71,7 @@ def subtitle(answer: FinishedAnswer) -> str:
     Below a report's own title the question stands before that.
     """
     asked = " ".join(answer.question.split()) if own_title(answer) else ""
-    when = time_there(answer.generated_at, answer.places, answer.language)
+    when = time_there(answer.generated_at, answer.places, answer.language, answer.clock)
     return " · ".join(filter(None, (asked, when, sample_remark(answer))))
 
 
