@@ -257,7 +257,10 @@ class Configuration(BaseModel):
         try:
             super().__init__(**values)
         except ValidationError as error:
-            raise ConfigurationError.of(error) from None
+            # What nobody gave comes from the environment.
+            raise ConfigurationError.of(
+                error, lambda name: name if name in values else name.upper()
+            ) from None
 
     @classmethod
     def __get_pydantic_json_schema__(

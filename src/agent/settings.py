@@ -346,10 +346,7 @@ def _read(kind: type[_Read], overrides: dict[str, Any]) -> _Read:
     try:
         return kind(**overrides)
     except ValidationError as error:
-        problem = ConfigurationError.of(error)
-        name = problem.name.upper()
-        fault = ConfigurationError(name, problem.problem, fault=problem.fault, **problem.values)
-        raise fault from None
+        raise ConfigurationError.of(error, str.upper) from None
 
 
 def user_env_file() -> Path:

@@ -141,7 +141,7 @@ def test_an_environment_setting_out_of_range_is_named(
 ) -> None:
     monkeypatch.setenv("MAX_RESEARCH_LOOPS", "77")
     assert main(["ask", "q"]) == 2
-    assert "max_research_loops" in capsys.readouterr().err
+    assert "MAX_RESEARCH_LOOPS" in capsys.readouterr().err
 
 
 def test_offline_is_for_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,7 +159,7 @@ def test_the_env_file_of_the_folder_is_read_and_the_environment_wins(
     Path(".env").write_text("MAX_RESEARCH_LOOPS=66\nMAX_SEARCHES=many\n", "utf-8")
     assert main(["ask", "q"]) == 2
     shown = capsys.readouterr().err
-    assert "max_research_loops" in shown
+    assert "MAX_RESEARCH_LOOPS" in shown
     assert "max_searches" not in shown
     Path(".env").write_bytes(b"NAME=\xff\xfe")
     assert main(["ask", "q"]) == 2

@@ -4,7 +4,9 @@ import pytest
 
 from agent.cli import main
 from agent.cli.console import fail
+from agent.cli.request import local_context
 from agent.client.connection import run_error
+from agent.configuration import configure
 from agent.core.errors import AgentError, ConfigurationError, InputError, StoreFailed
 from agent.core.strings import as_sentence
 from agent.server.http import private_json
@@ -79,3 +81,25 @@ def test_what_ends_a_question_is_told_in_its_language(
     monkeypatch.setattr("agent.cli.ask._run_to_answer", ended)
     assert main(["ask", "--offline", "故宫几点开门"]) in (1, 130)
     assert capsys.readouterr().err.startswith(told)
+
+
+def test_all_wrong_settings_are_told_at_once_by_the_names_that_were_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("CLAIM_SECONDS", "SEARCH_TIMEOUT_SECONDS", "MAP_CALL_SECONDS"):
+        monkeypatch.setenv(name, "3000")
+    with pytest.raises(ConfigurationError) as raised:
+        local_context({}, saves=False)
+    assert problem_text(raised.value, "en") == (
+        "CLAIM_SECONDS must be 600 or less. MAP_CALL_SECONDS must be 600 or less. "
+        "SEARCH_TIMEOUT_SECONDS must be 600 or less."
+    )
+    assert problem_text(raised.value, "zh") == (
+        "CLAIM_SECONDS：不能大于 600；MAP_CALL_SECONDS：不能大于 600；"
+        "SEARCH_TIMEOUT_SECONDS：不能大于 600"
+    )
+
+
+def test_a_setting_of_a_request_is_told_by_the_name_that_it_has_there() -> None:
+    with pytest.raises(ConfigurationError, match="claim_seconds"):
+        configure({"claim_seconds": 3000})

@@ -358,7 +358,7 @@ def test_a_failed_search_costs_the_reader_nothing_where_reflection_has_enough() 
 @pytest.mark.parametrize(
     ("variable", "value", "zh", "en"),
     [
-        ("AMAP_QPS", "0", "AMAP_QPS：必须大于 0.0", "AMAP_QPS must be more than 0.0"),
+        ("AMAP_QPS", "0", "AMAP_QPS：必须大于 0", "AMAP_QPS must be more than 0"),
         ("MODEL_RPM", "many", "MODEL_RPM：必须是整数", "MODEL_RPM must be a whole number"),
         ("MAP_TILES", "maps", "MAP_TILES：只能是 'none'", "MAP_TILES must be 'none'"),
     ],

@@ -17,6 +17,7 @@ from agent.core.errors import ConfigurationError, InputError
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Point
+from agent.settings import read_settings
 from agent.texts import say
 
 MAX_QUESTION = 20_000
@@ -232,8 +233,24 @@ def local_context(context: Mapping[str, Any], *, saves: bool) -> dict[str, Any]:
             raise misused(f"--set {key}", "setting", names=names)
     if saves and "resolve_links" not in values and not os.environ.get("RESOLVE_LINKS"):
         values["resolve_links"] = True
-    checked = configure(values)
+    checked = _checked_with_settings(values)
     return {key: getattr(checked, key) for key in values}
+
+
+def _checked_with_settings(values: Mapping[str, Any]) -> Configuration:
+    """Return the settings of a run; what is wrong there and in the program's is told at once."""
+    checked, problems = Configuration.model_construct(), list[ConfigurationError]()
+    try:
+        checked = configure(values)
+    except ConfigurationError as error:
+        problems.append(error)
+    try:
+        read_settings()
+    except ConfigurationError as error:
+        problems.append(error)
+    if problems:
+        raise ConfigurationError.of_all(problems)
+    return checked
 
 
 def refuse_review(context: Mapping[str, Any], *, local: bool) -> None:

@@ -18,9 +18,9 @@ StoreFailed is no AgentError: what a node does without (`except AgentError`) bec
 run whose paid replies cannot be kept has to end.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from agent.core.redaction import scrub
 from agent.core.strings import with_stop
@@ -57,22 +57,45 @@ class ConfigurationError(AgentError, ValueError):
     """
 
     code = "configuration"
+    others: "tuple[ConfigurationError, ...]" = ()
+    """What is wrong besides, with other settings."""
 
     def __init__(self, name: str, problem: str, *, fault: str = "", **values: str) -> None:
         self.name, self.problem, self.fault, self.values = name, problem, fault, values
         super().__init__(about_setting(name, problem))
 
-    def __reduce__(self) -> tuple[Callable[..., Self], tuple[str, str]]:
-        return partial(type(self), fault=self.fault, **self.values), (self.name, self.problem)
+    @property
+    def message(self) -> str:
+        return " ".join([str(self), *(other.message for other in self.others)])
+
+    def __reduce__(self) -> tuple[Callable[..., Self], tuple[str, str], dict[str, Any]]:
+        made = partial(type(self), fault=self.fault, **self.values)
+        return made, (self.name, self.problem), {"others": self.others}
 
     @classmethod
-    def of(cls, error: "ValidationError") -> Self:
-        """Return the first problem of a pydantic error: its field and the fault, not the value."""
-        problem = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in problem["loc"]) or "input"
-        values = {name: str(value) for name, value in problem.get("ctx", {}).items()}
-        message = problem["msg"].removeprefix("Value error, ")
-        return cls(where, message, fault=problem["type"], **values)
+    def of(cls, error: "ValidationError", named: Callable[[str], str] = str) -> Self:
+        """Return the problems of a pydantic error: their fields, `named`, and faults, no values."""
+        return cls.of_all([
+            cls(
+                named(".".join(map(str, problem["loc"])) or "input"),
+                problem["msg"].removeprefix("Value error, "),
+                fault=problem["type"],
+                **{name: _plain(value) for name, value in problem.get("ctx", {}).items()},
+            )
+            for problem in error.errors(include_url=False, include_input=False)
+        ])  # fmt: skip
+
+    @classmethod
+    def of_all(cls, errors: "Sequence[Self]") -> Self:
+        """Return the first of some errors, which knows the others."""
+        first = errors[0]
+        for other in errors[1:]:
+            first.others = (*first.others, other, *other.others)
+        return first
+
+
+def _plain(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 class InputError(ConfigurationError):

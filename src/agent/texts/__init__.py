@@ -286,9 +286,14 @@ def reason_of(error: AgentError, language: Language) -> str:
 
 
 def problem_text(error: ConfigurationError, language: Language) -> str:
-    """Return the setting and its fault; in English where the fault has no text of its own."""
+    """Return each setting and its fault; in English where the fault has no text of its own."""
+    told = [_one_problem(one, language) for one in (error, *error.others)]
+    return (say("punctuation.semicolon", language) if is_chinese(language) else " ").join(told)
+
+
+def _one_problem(error: ConfigurationError, language: Language) -> str:
     if not has_text(f"faults.{error.fault}"):
-        return error.message
+        return str(error)
     fault = say(f"faults.{error.fault}", language, **error.values)
     if not is_chinese(language):
         return about_setting(error.name, fault)
