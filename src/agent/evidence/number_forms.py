@@ -1,6 +1,5 @@
 """Write the numbers of what a program has printed as the readers of a language write theirs."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -145,9 +144,9 @@ def with_times(line: str) -> str:
 
 
 _NEAR = 40
-_ENDS_QUANTITY = re.compile(r"[\d)\]%](?: ?[^\W\d_]{1,12}(?:/[^\W\d_]{1,12})?)?$")
+_ENDS_QUANTITY = Linear(r"[\d)\]%](?: ?\p{L}{1,12}(?:/\p{L}{1,12})?)?$")
 """A number or a bracket, perhaps with its unit."""
-_BEGINS_NUMBER = re.compile(r"[(\[]*[^\w\s]?\d")
+_BEGINS_NUMBER = Linear(r"[(\[]*[^\w\s]?\d")
 
 
 ENGLISH_NUMBERS = NumberForm()
