@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent.evidence.records import china_time
+from agent.evidence.zones import china_time
 from agent.graph import build_graph
 from agent.sample.model.reply import SampleModel
 from agent.sample.model.request import ModelReply, ModelTurn

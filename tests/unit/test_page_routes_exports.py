@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from agent.client.run_result import RunName, outcome_of
-from agent.evidence.records import china_time
+from agent.evidence.zones import china_time
 from agent.export.html import html_page
 from agent.export.markdown import markdown_document
 from agent.server import exports

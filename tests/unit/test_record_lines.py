@@ -23,7 +23,6 @@ from agent.evidence.geo import distance_text, duration_text
 from agent.evidence.mentions import mentioned
 from agent.evidence.ordering import judged
 from agent.evidence.records import (
-    china_time,
     cost_text,
     distance_texts,
     hours_text,
@@ -47,6 +46,7 @@ from agent.evidence.types import (
     Weather,
     WeatherDay,
 )
+from agent.evidence.zones import china_time
 from agent.export.geojson import feature_collection
 from agent.export.markdown import place_table
 from agent.export.svg_map import anchor_of

@@ -28,7 +28,7 @@ from agent.evidence.types import (
 )
 from agent.evidence.vocabulary import city_in_english
 from agent.evidence.way_steps import has_steps, tells_way, way_text, without_legs
-from agent.evidence.zones import CHINA, offset_words, zone_of_record
+from agent.evidence.zones import CHINA, china_time, offset_words, zone_of_record
 from agent.texts import Language, has_text, in_script, is_chinese, say, table
 
 _WORDS: dict[str, Any] = json.loads(
@@ -378,34 +378,18 @@ def time_there(
 ) -> str:
     """Return an ISO moment on the clock of the records' places; on China's where one is there.
 
-    Without records it is told on `clock`. The first look for a zone takes a while: it is called in
-    a thread.
+    Without records it is on `clock`. The first look for a zone takes a while: use a thread.
     """
     known = list(records)
-    if (not known and clock == CHINA) or HOME_MAP in maps_of(known):
+    if HOME_MAP in maps_of(known) or (not known and clock == CHINA):
         return china_time(moment, language)
-    if not known:
-        try:
-            local = datetime.fromisoformat(moment).astimezone(clock)
-        except ValueError:
-            return moment
-        return f"{local:%Y-%m-%d %H:%M} ({offset_words(local)})"
-    zone = zone_of_record(known[0])
+    zone = zone_of_record(known[0]) if known else clock
     try:
         local = datetime.fromisoformat(moment).astimezone(zone)
     except ValueError:
         return moment
-    town = str(zone).rpartition("/")[2].replace("_", " ")
-    return f"{local:%Y-%m-%d %H:%M} ({town}, {offset_words(local)})"
-
-
-def china_time(moment: str, language: Language) -> str:
-    """Return an ISO moment in China's time, which is named; the text itself if it is none."""
-    try:
-        local = datetime.fromisoformat(moment).astimezone(CHINA)
-    except ValueError:
-        return moment
-    return say("records.china_time", language, time=f"{local:%Y-%m-%d %H:%M}")
+    town = f"{str(zone).rpartition('/')[2].replace('_', ' ')}, " if known else ""
+    return f"{local:%Y-%m-%d %H:%M} ({town}{offset_words(local)})"
 
 
 def place_lines(places: Sequence[Place], language: Language, among: Sequence[Place] = ()) -> str:

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 import tzfpy
 
 from agent.evidence.types import Anchor, Place, Point, Route, Weather
+from agent.texts import Language, say
 
 CHINA = timezone(timedelta(hours=8), "Asia/Shanghai")
 """Fixed, as China has no summer time."""
@@ -68,6 +69,15 @@ def zone_of_record(record: Place | Route | Weather) -> tzinfo:
     points = [end["wgs84"] for end in cast(Route, record).get("ends", ())]
     points += [point] if (point := cast(Place, record).get("wgs84")) else []
     return zone_at(points[0]) if points else UTC
+
+
+def china_time(moment: str, language: Language) -> str:
+    """Return an ISO moment in China's time, which is named; the text itself if it is none."""
+    try:
+        local = datetime.fromisoformat(moment).astimezone(CHINA)
+    except ValueError:
+        return moment
+    return say("records.china_time", language, time=f"{local:%Y-%m-%d %H:%M}")
 
 
 def offset_words(moment: datetime) -> str:
