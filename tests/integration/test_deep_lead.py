@@ -135,8 +135,8 @@ async def test_explorers_search_side_by_side_and_bring_quotes_that_pages_really_
     )
     async with deep_laboratory(llm, web=Web(long_page)) as lab:
         state = await research(lab)
-    asked = [block(turn.user, "topic") for turn in llm.asked("deep_find")]
-    assert asked == ["成本: 成本的数字", "安全: 安全的数字"], "with what the plan wants of it"
+    asked = {block(turn.user, "topic") for turn in llm.asked("deep_find")}
+    assert asked == {"成本: 成本的数字", "安全: 安全的数字"}, "with what the plan wants of it"
     assert block(llm.asked("deep_explore")[1].user, "topic") == "", "what follows is of them all"
     [shown] = answers(llm.asked("deep_explore")[-1], "explore")
     assert f"- 电芯每千瓦时 417 元 “{FACT}” [^w" in shown
