@@ -238,19 +238,16 @@ def local_context(context: Mapping[str, Any], *, saves: bool) -> dict[str, Any]:
 
 
 def _checked_with_settings(values: Mapping[str, Any]) -> Configuration:
-    """Return the settings of a run; what is wrong there and in the program's is told at once."""
-    checked, problems = Configuration.model_construct(), list[ConfigurationError]()
+    """Return the settings of a run; with what is wrong there what is wrong in the program's."""
     try:
-        checked = configure(values)
+        return configure(values)
     except ConfigurationError as error:
-        problems.append(error)
+        problems = [error]
     try:
         read_settings()
     except ConfigurationError as error:
         problems.append(error)
-    if problems:
-        raise ConfigurationError.of_all(problems)
-    return checked
+    raise ConfigurationError.of_all(problems)
 
 
 def refuse_review(context: Mapping[str, Any], *, local: bool) -> None:

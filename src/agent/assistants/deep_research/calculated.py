@@ -197,13 +197,17 @@ def whole_lines(text: str) -> list[str]:
 
     >>> whole_lines("managed: 4443 - 3813 = 630\\n  = 8 hours of work at 80\\nnodes: 2 x 3 = 6")
     ['managed: 4443 - 3813 = 630 = 8 hours of work at 80', 'nodes: 2 × 3 = 6']
+
+    A label that is a variable's name is words: `total_cost: 5` is "total cost: 5".
     """
     lines = list[str]()
     for line in with_times(text).strip().splitlines():
         if lines and line.strip().startswith(_GOES_ON):
             lines[-1] = f"{lines[-1].rstrip()} {line.strip()}"
         else:
-            lines.append(line)
+            label, colon, rest = line.partition(":")
+            is_name = colon and label.strip().isidentifier()
+            lines.append(f"{label.replace('_', ' ')}:{rest}" if is_name else line)
     return lines
 
 
