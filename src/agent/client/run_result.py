@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import Any, cast, get_args
 
 from agent.core.errors import AgentError
 from agent.core.strings import valid_json, valid_text
 from agent.evidence.types import PLAN_TEXTS, Gap, Place, PlanPart, Route, Source, Weather
-from agent.evidence.zones import CHINA, zone_named
+from agent.evidence.zones import asker_zone, zone_named
 from agent.export.finished import FinishedAnswer, without_notice
 from agent.export.geojson import feature_collection
 from agent.texts import Language, detect_language
@@ -99,10 +99,8 @@ def _clock(turn: Mapping[str, Any], question: str) -> tzinfo:
     """Return the clock that a turn went by, as its prompts told it."""
     if zone := turn.get("zone"):
         return zone_named(zone)
-    if (offset := turn.get("utc_offset")) is not None:
-        return timezone(timedelta(minutes=offset))
     here = datetime.now().astimezone().tzinfo or UTC
-    return CHINA if detect_language(question) == "zh" else here
+    return asker_zone(turn.get("utc_offset"), question) or here
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import tzfpy
 
 from agent.evidence.types import Anchor, Place, Point, Route, Weather
-from agent.texts import Language, say
+from agent.texts import Language, detect_language, say
 
 CHINA = timezone(timedelta(hours=8), "Asia/Shanghai")
 """Fixed, as China has no summer time."""
@@ -69,6 +69,16 @@ def zone_of_record(record: Place | Route | Weather) -> tzinfo:
     points = [end["wgs84"] for end in cast(Route, record).get("ends", ())]
     points += [point] if (point := cast(Place, record).get("wgs84")) else []
     return zone_at(points[0]) if points else UTC
+
+
+def asker_zone(offset: int | None, question: str) -> tzinfo | None:
+    """Return the clock of who asks: the client's, else China's for a question in Chinese.
+
+    `offset` is in minutes ahead of UTC. None is for this machine's clock.
+    """
+    if offset is not None:
+        return timezone(timedelta(minutes=offset))
+    return CHINA if detect_language(question) == "zh" else None
 
 
 def china_time(moment: str, language: Language) -> str:

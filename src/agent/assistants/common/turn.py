@@ -41,12 +41,12 @@ from agent.core.telemetry import (
 )
 from agent.evidence.types import Place, Point, Route, Weather
 from agent.evidence.vocabulary import names_chinese_place
-from agent.evidence.zones import CHINA, offset_words, zone_at, zone_named
+from agent.evidence.zones import CHINA, asker_zone, offset_words, zone_at, zone_named
 from agent.export.finished import PRINTED_QUOTES, by_mention
 from agent.models.catalogue import parse
 from agent.runs.workspace_store import Room, room_of_turn
 from agent.state import AgentInput, Gathered, Previous, Turn, replaced
-from agent.texts import Language, detect_language, prepare_language, say
+from agent.texts import Language, prepare_language, say
 from agent.texts.languages import (
     is_tag,
     language_name,
@@ -74,9 +74,9 @@ async def open_turn(
     near = _checked_location(state.get("user_location")) or previous.get("near")
     offset = _checked_offset(state.get("utc_offset"))
     offset = previous.get("utc_offset") if offset is None else offset
-    users = _users_time(now, offset, question)
+    clock = asker_zone(offset, question)
     zone = await asyncio.to_thread(_zone, question, previous, near)
-    local = now.astimezone(zone) if zone else users
+    local = now.astimezone(there) if (there := zone or clock) else now
     turn = Turn(
         id=_turn_id(state, runtime),
         question=question,
@@ -175,13 +175,6 @@ def _checked_offset(utc_offset: Any) -> int | None:
     if abs(utc_offset) > _MOST_MINUTES:
         raise InputError("utc_offset", "must be within ±840 minutes")
     return int(utc_offset)
-
-
-def _users_time(now: datetime, offset: int | None, question: str) -> datetime:
-    """Return the time on the user's clock: the client's, else China's for a question in Chinese."""
-    if offset is not None:
-        return now.astimezone(timezone(timedelta(minutes=offset)))
-    return now.astimezone(CHINA) if detect_language(question) == "zh" else now
 
 
 def _spoken(local: datetime, language: Language) -> str:
