@@ -88,6 +88,12 @@ def short(text: str) -> str:
     return cut_at_break(" ".join(text.split()), _LINE)
 
 
+def single_line(text: str) -> str:
+    """Return what a program has printed where that is one short line: it is its own title."""
+    line = short(text)
+    return "" if len(text.strip().splitlines()) > 1 or line.endswith("…") else line
+
+
 _WORD = Linear(r"-?[0-9A-Za-z_.]+")
 _FLOAT = Linear(r"-?(?:0|[1-9][0-9]{0,11})\.[0-9]+")
 _DIGITS, _FLOAT_DIGITS = 12, range(15, 19)

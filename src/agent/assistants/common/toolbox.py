@@ -44,7 +44,7 @@ from agent.assistants.common.search import (
     ask_providers,
 )
 from agent.assistants.common.services import Services
-from agent.assistants.common.tool_results import code_text, short
+from agent.assistants.common.tool_results import code_text, short, single_line
 from agent.assistants.common.workspace import Item, Workspace, item_of_hit
 from agent.configuration import Configuration
 from agent.core.budget import Meter
@@ -543,18 +543,12 @@ class Toolbox:
         form = await asyncio.to_thread(number_form, answer_tag(self.turn))
         outcome.calculation = Source(
             id=f"{outcome.id}-0", kind="document", url="", quotes=[found.text],
-            title=form.written(self._sums(found.text), ""),
+            title=form.written(single_line(found.text) or say("tools.worked_out", reader), ""),
             provider=say("tools.calculation", reader),
         )  # fmt: skip
         if found.lines:
             outcome.calculation["assumed"] = [*found.lines]
         outcome.source_ids = [outcome.calculation["id"]]
-
-    def _sums(self, text: str) -> str:
-        """Return a title: the one line of an output, or in plain words that it is worked out."""
-        title = short(text)
-        is_long = len(text.strip().splitlines()) > 1 or title.endswith("…")
-        return say("tools.worked_out", reader_language(self.turn)) if is_long else title
 
 
 def is_calculation(source: Source) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 
-from agent.assistants.common.tool_results import rounded, short
+from agent.assistants.common.tool_results import rounded, single_line
 from agent.evidence.claims.statements import Statement
 from agent.evidence.figures import Figure, figures
 from agent.evidence.number_forms import ENGLISH_NUMBERS, NumberForm, with_times
@@ -50,13 +50,12 @@ class UsedSums:
         chosen, anew = dict[str, list[_Told]](), set[str]()
         # What a line rests on was worked out before it.
         for source in reversed(programs):
-            lines = whole_lines(rounded(source["quotes"][0]))
-            is_titled = len(source["quotes"][0].strip().splitlines()) == 1 and not short(
-                lines[0]
-            ).endswith("…")
+            printed = rounded(source["quotes"][0])
+            lines = whole_lines(printed)
             self._beside.clear()
             name = self.marks.get(source["id"], source["id"])
-            for line in () if is_titled else reversed(lines):
+            # A single line is the title already.
+            for line in () if single_line(printed) else reversed(lines):
                 if _label(line) in anew:
                     continue
                 if use := self._as_told(line, self.marks.get(source["id"], "")):
@@ -93,8 +92,8 @@ class UsedSums:
         if not uses:
             return None
         use = _Use(min(one.at for one in uses), max(one.times for one in uses))
-        results_ = {own.text for own in shown}
-        terms = [value for f in figures(line) if f.text not in results_ for value in _numbers(f)]
+        given = {own.text for own in shown}
+        terms = [value for f in figures(line) if f.text not in given for value in _numbers(f)]
         for value, times in Counter(terms).items():
             known = self._terms.get(value, use)
             most = max(times, known.times if value in self._terms else 0)
