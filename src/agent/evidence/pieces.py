@@ -42,7 +42,9 @@ def with_heads(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _caption(line: str) -> str:
-    return line.strip() if latin_length(line) <= _CAPTION else ""
+    # Most lines are long: their letters need not be weighed.
+    is_short = len(line) <= _CAPTION and latin_length(line) <= _CAPTION
+    return line.strip() if is_short else ""
 
 
 def _pieces(line: str) -> Iterator[str]:

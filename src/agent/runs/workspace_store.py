@@ -76,6 +76,7 @@ class KeptRow(NamedTuple):
     """Tell of what is kept; a row of a larger size has taken the place of a smaller one."""
 
     id: str
+    key: str
     size: int
     turn: str
     cited_in: str
@@ -163,7 +164,7 @@ class WorkspaceStore:
 
         def work(db: SqlTables) -> list[KeptRow]:
             found = db.execute(
-                "SELECT id, size, turn, cited_in FROM workspace WHERE thread = ? AND owner = ?"
+                "SELECT id, key, size, turn, cited_in FROM workspace WHERE thread = ? AND owner = ?"
                 " ORDER BY at, id",
                 (room.thread, room.owner),
             )

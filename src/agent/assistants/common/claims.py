@@ -229,7 +229,12 @@ class ClaimCheck:
         self.told(len(self._rulings.keys() & every), len(every))
 
     async def _lent(self, ones: Sequence[Statement]) -> Sequence[Statement]:
-        """Return statements with what their text, as far as it is known, cites near them."""
+        """Return statements with what their text, as far as it is known, cites near them.
+
+        Those of a text that is known whole have it already.
+        """
+        if all(one.drafted for one in ones):
+            return ones
         every = self.statements or self._found
         return await compute(lambda: with_lent(ones, every), otherwise=lambda: ones)
 

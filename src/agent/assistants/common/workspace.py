@@ -296,7 +296,8 @@ class Workspace:
         Of two with the same address the longer text stays, of an earlier turn its own; what the
         other says besides comes below it. Raises StoreFailed.
         """
-        rows = await self.workspaces.store.rows(self.room)
+        keys = {item.key for item in items}
+        rows = [row for row in await self.workspaces.store.rows(self.room) if row.key in keys]
         earlier = {row.id for row in rows if row.turn != self.room.turn}
         known = {item.key: item for item in await self.workspaces.load(self.room, rows)}
         grown = await compute(

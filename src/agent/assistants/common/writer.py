@@ -361,6 +361,8 @@ async def _sections(draft: Draft, parts: MessageParts) -> str:
 async def _settled(draft: Draft, parts: MessageParts, streamed: str) -> Checked:
     """Return the message as it is stored, each citation led to the line of a calculation."""
     checked = await _corrected(draft, parts, streamed)
+    if not any(source.get("sums") for source in checked.used):
+        return checked
     return await compute(lambda: led_to_lines(checked), otherwise=lambda: checked)
 
 
