@@ -166,11 +166,10 @@ MOVED: Final = "moved"
 PLANNED_LEFT: Final = "planned_left"
 MAX_CALLS = 12
 """Calls of one message that are done."""
-_ID, _TO = (
-    re.compile(r"(?<![A-Z0-9])(T\d{1,3})(?![A-Z0-9])"),
-    {"-", "–", "—", "~", "～", "至", "到"},
-)
-"""What a planned topic is called by, and what stands between the first and the last of several."""
+_ID = re.compile(r"(?<![A-Z0-9])(T\d{1,3})(?![A-Z0-9])")
+"""What a planned topic is called by."""
+_TO = {"-", "–", "—", "~", "～", "至", "到"}
+"""What stands between the first and the last of several."""
 _KEPT = 10
 """The part of a turn's pages, one in so many, that no search opens by itself."""
 

@@ -291,9 +291,8 @@ class Evidence:
         worth, of_figures = self._worth(statement, favour), list[Sequence[int]]()
         # The terms of a difference stand in the cells above it.
         lent = statement.lent if figures(statement.plain) else ()
-        for figure in distinct(chain.from_iterable(figures(it.said) for it in lent))[
-            :_MOST_FIGURES
-        ]:
+        terms = distinct(chain.from_iterable(figures(it.said) for it in lent))
+        for figure in terms[:_MOST_FIGURES]:
             holders = self._figures.holders(figure)
             worth.bring(_FOR_CONTEXT * _FOR_FIGURE * self._rarity(len(holders)), holders)
         for figure in distinct(figures(statement.said))[:_MOST_FIGURES]:
