@@ -1,11 +1,14 @@
 """What a revision took out of a text is not shown below it."""
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 from agent.assistants.common.draft import Draft
+from agent.assistants.common.previous import NO_PREVIOUS
 from agent.evidence.citations import Citer
-from agent.evidence.types import Route
+from agent.evidence.types import Place, Route
 from tests.support.page_sources import source
+from tests.unit.export_samples import place
 
 
 def way(begin: str, metres: int) -> Route:
@@ -16,18 +19,27 @@ def way(begin: str, metres: int) -> Route:
     return cast(Route, found)
 
 
+def drafting(ways: Sequence[Route], *places: Place) -> Draft:
+    draft = Draft.__new__(Draft)
+    draft.citer = Citer({each["source"]: source(each["source"]) for each in ways})
+    draft.state = cast(Any, {"routes": [*ways], "weather": []})
+    draft.turn, draft.language, draft.gaps = cast(Any, {"question": "?"}), "en", []
+    draft.places, draft.previous, draft.sources = [*places], NO_PREVIOUS, {}
+    return draft
+
+
 def test_a_forecast_that_the_text_tells_and_cites_of_an_earlier_turn_is_not_told_again() -> None:
     page = {"url": "https://weather.example/", "title": "Weather forecast Helsinki"}
     sources = [{**source(name), **page} for name in ("p0-5", "y9-0")]
     day = {"date": "2026-12-04", "day": "light snow", "night": "", "high_c": 0, "low_c": -4,
            "wind": None}  # fmt: skip
     forecast = {"id": "Helsinki", "city": "Helsinki", "days": [day], "source": "y9-0"}
-    draft = Draft.__new__(Draft)
+    draft = drafting([])
     draft.citer = Citer({each["id"]: each for each in cast(Any, sources)})
     draft.body = draft.cited("The forecast is light snow and -4 to 0 °C [^p0-5].")
     draft.state = cast(Any, {"weather": [forecast], "sources_gathered": sources[1:]})
     turn = {"question": "?", "day": "2026-12-04", "started_at": 1_796_000_000.0}
-    draft.turn, draft.language, draft.gaps = cast(Any, turn), "en", []
+    draft.turn = cast(Any, turn)
     assert draft.record_sections() == []
     draft.state = cast(Any, {"weather": [forecast], "sources_gathered": []})
     assert "light snow" in "".join(draft.record_sections())
@@ -35,11 +47,8 @@ def test_a_forecast_that_the_text_tells_and_cites_of_an_earlier_turn_is_not_told
 
 def test_of_the_ways_of_a_draft_those_are_shown_that_its_text_still_cites() -> None:
     ways = [way("Library", 641), way("Story", 1100)]
-    draft = Draft.__new__(Draft)
-    draft.citer = Citer({each["source"]: source(each["source"]) for each in ways})
+    draft = drafting(ways)
     drafted = draft.cited("Walk there [^a9-641] or there [^a9-1100].")
-    draft.state = cast(Any, {"routes": ways, "weather": []})
-    draft.turn, draft.language, draft.gaps = cast(Any, {"question": "?"}), "en", []
     draft.body = drafted.split(" or ")[0]
     assert [each["id"] for each in draft.cited_last] == ["a9-641"]
     shown = "\n".join(draft.record_sections(is_report=True))
@@ -58,11 +67,8 @@ def test_ways_stand_as_the_text_tells_them_and_a_plan_s_without_the_turns_of_its
     turns = [{"instruction": f"Turn into Street {n}", "distance_m": n} for n in (100, 200, 341)]
     ways = [{**way("Library", 641), "steps": turns, "whole": True}, {**way("Story", 1100)},
             {**way("Church", 900), "mode": "transit", "steps": [ride]}]  # fmt: skip
-    draft = Draft.__new__(Draft)
-    draft.citer = Citer({each["source"]: source(each["source"]) for each in ways})
+    draft = drafting(ways)
     drafted = draft.cited("Walk [^a9-641], ride [^a9-900] or go there [^a9-1100].")
-    draft.state = cast(Any, {"routes": ways, "weather": []})
-    draft.turn, draft.language, draft.gaps = cast(Any, {"question": "?"}), "en", []
     draft.body = f"First {drafted.split()[-1]} {drafted}"
     [listed] = draft.record_sections(is_report=True)
     assert [line.partition(" →")[0] for line in listed.splitlines()[1:]] == [
@@ -74,3 +80,16 @@ def test_ways_stand_as_the_text_tells_them_and_a_plan_s_without_the_turns_of_its
     assert "Street" not in listed
     assert "641 m" in listed
     assert "Tram 4" in listed
+
+
+def test_ways_are_told_between_places_as_their_reader_calls_them() -> None:
+    """An English plan said Vanha Kauppahalli; the record has Old Market Hall."""
+    hall = {**place(1, "Vanha Kauppahalli"), "name_en": "Old Market Hall"}
+    draft = drafting([way("Vanha Kauppahalli", 641)], cast(Place, hall))
+    draft.body = draft.cited("Walk there [^a9-641].")
+    [listed] = draft.record_sections(is_report=True)
+    assert "Old Market Hall → Station" in listed
+    assert "Walk: Old Market Hall → Station" in draft.record_lines()
+    assert "] Old Market Hall · Vanha Kauppahalli | " in draft.record_lines()
+    draft.language = "zh"
+    assert "Vanha Kauppahalli → Station" in draft.record_lines()

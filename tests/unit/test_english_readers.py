@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from agent.evidence.names import district_in_english, name_text, with_pinyin
+from agent.evidence.names import district_in_english, titled_name, with_pinyin
 from agent.evidence.records import forecast_told
 from agent.evidence.types import Weather, WeatherDay
 from agent.export.html import html_page
@@ -20,9 +20,9 @@ def test_a_chinese_name_stands_with_its_pinyin_where_it_has_no_english_one():
         place(1, "和平菓局(王府井店)"),
         {**place(2, "故宫博物院"), "name_en": "Palace Museum"},
     ]
-    shown = [name_text(each, "en") for each in with_pinyin(listed)]
-    assert shown == ["和平菓局(王府井店) (Hé píng guǒ jú)", "故宫博物院 (Palace Museum)"]
-    assert name_text(with_pinyin(listed)[0], "zh") == "和平菓局(王府井店)"
+    shown = [titled_name(each, "en") for each in with_pinyin(listed)]
+    assert shown == ["Hé píng guǒ jú · 和平菓局(王府井店)", "Palace Museum · 故宫博物院"]
+    assert titled_name(with_pinyin(listed)[0], "zh") == "和平菓局(王府井店)"
 
 
 def test_a_forecast_is_in_english_where_the_words_are_known():

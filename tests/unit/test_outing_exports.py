@@ -294,7 +294,7 @@ def test_an_english_route_file_names_its_points_in_both_languages():
     text = gpx([place(2, "美术馆", **ENGLISH)], title="x", generated_at="2026", language="en")
     point = ElementTree.fromstring(text).find("{*}wpt")
     assert point is not None
-    assert point.findtext("{*}name") == "美术馆 (Museum of Art)"
+    assert point.findtext("{*}name") == "Museum of Art · 美术馆"
     assert point.findtext("{*}type") == "museum"
     assert "Data © Amap" in text
 

@@ -438,11 +438,11 @@ def test_english_answers_have_english_hours(listed: str, shown: str) -> None:
     assert hours_text(there, "zh") == listed
 
 
-def test_english_answers_have_english_kinds_and_the_name_as_listed_with_an_english_one() -> None:
+def test_english_answers_have_english_kinds_and_names_with_the_local_one_behind() -> None:
     there = place(name="王府井书店", alias="Wangfujing Bookstore", type="购物服务;专营店;书店")
     assert kind_text(there, "en") == "bookshop"
     assert place_lines([there], "en").startswith(
-        "[^a3-0] 王府井书店 (Wangfujing Bookstore) | bookshop | ★4.6 | "
+        "[^a3-0] Wangfujing Bookstore · 王府井书店 | bookshop | ★4.6 | "
         "¥35 (per what: not on the map) | daily 08:00–22:00"
     )
     assert place_lines([there], "zh").startswith("[^a3-0] 王府井书店 | 书店 | ★4.6")

@@ -1,6 +1,6 @@
 """Call places by their names in a reader's letters: as listed, in English, or by their sound."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 from agent.core.strings import has_han, parted_brackets
 from agent.evidence.figures import figures
@@ -12,7 +12,7 @@ from agent.evidence.vocabulary import CITY
 from agent.texts import Language, in_script, is_chinese, say
 
 BETWEEN_NAMES = " · "
-"""Parts a place's names in a source's title."""
+"""Parts a place's names."""
 _LONGEST, _COMMAS = 80, ",，、;；"
 _DISTRICTS = {"新区": "New Area", "区": "District", "县": "County", "市": "City"}
 
@@ -42,17 +42,6 @@ def _begins(parts: tuple[str, str]) -> int:
     return len(parts[0])
 
 
-def name_text(place: Place, language: Language) -> str:
-    """Return the name as listed; for English readers followed by its English one, or its sound.
-
-    One in other characters is no other name: 鶴鳴茶社 is 鹤鸣茶社.
-    """
-    english = place.get("name_en") or place.get("name_pinyin")
-    if not is_chinese(language) and english:
-        return f"{place['name']} ({english})" if local_name(place, language) else english
-    return map_name(place, language)
-
-
 def map_name(place: Place, language: Language) -> str:
     """Return the name that a map shows: for English readers the English one, or its sound."""
     english = place.get("name_en") or place.get("name_pinyin")
@@ -69,7 +58,10 @@ def local_name(place: Place, language: Language) -> str:
 
 
 def titled_name(place: Place, language: Language) -> str:
-    """Return a place's name as a source's title: the map's with the local one behind it."""
+    """Return a place's name in full: the one its reader knows it by, with the local one behind.
+
+    One in other characters is no other name: 鶴鳴茶社 is 鹤鸣茶社.
+    """
     return BETWEEN_NAMES.join(
         filter(None, [map_name(place, language), local_name(place, language)])
     )
@@ -85,8 +77,11 @@ def with_pinyin(places: Iterable[Place], known: Iterable[Place] = ()) -> list[Pl
     listed = [*places]
     english = english_names([*known, *listed])
 
+    def named(origin: str) -> str:
+        return english.get(origin) or district_in_english(origin)
+
     def sounded(place: Place) -> Place:
-        place = _with_origins(place, english)
+        place = _with_origins(place, named)
         if place["district"]:
             place = Place(**{**place, "district_en": district_in_english(place["district"])})
         base = without_branch(place["name"])
@@ -108,18 +103,24 @@ def english_names(places: Iterable[Place]) -> dict[str, str]:
     }
 
 
-def _with_origins(place: Place, english: Mapping[str, str]) -> Place:
-    """Return a place that says in Latin letters, too, from where it is how far."""
+def with_origins_called(places: Iterable[Place], language: Language) -> list[Place]:
+    """Return places that are far from others of them as their reader calls those."""
+    listed = [*places]
+    names = {} if is_chinese(language) else english_names(listed)
+    return [_with_origins(place, lambda origin: names.get(origin, "")) for place in listed]
 
-    def named(origin: str) -> str:
-        return english.get(origin) or district_in_english(origin)
 
+def _with_origins(place: Place, named: Callable[[str], str]) -> Place:
+    """Return a place that says in its reader's letters, too, from where it is how far."""
     told = Place(**place)
-    if origin := place["distance_from"]:
-        told["distance_from_en"] = place.get("distance_from_en") or named(origin)
+    own = place.get("distance_from_en") or named(place["distance_from"] or "")
+    if place["distance_from"] and own:
+        told["distance_from_en"] = own
     if "further" in place:
         told["further"] = [
-            Distance(**{**each, "origin_en": each.get("origin_en") or named(each["origin"])})
+            Distance(**{**each, "origin_en": name})
+            if (name := each.get("origin_en") or named(each["origin"]))
+            else each
             for each in place["further"]
         ]
     return told

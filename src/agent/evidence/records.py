@@ -1,6 +1,6 @@
 """Format records of the map: in Chinese as listed, in other languages translated by tables.
 
-Names stay as listed, with an English one in brackets where the map has it.
+Names are those in the reader's language where the map has them, with the local ones behind.
 """
 
 import json
@@ -18,7 +18,7 @@ from agent.evidence.figures import Figure, figures
 from agent.evidence.geo import decimal_text, distance_text, duration_text
 from agent.evidence.language import fold
 from agent.evidence.mentions import without_branch
-from agent.evidence.names import district_in_english, name_text, origins_of, titled_name
+from agent.evidence.names import district_in_english, origins_of, titled_name
 from agent.evidence.types import (
     Place,
     Route,
@@ -154,7 +154,7 @@ def place_facts(place: Place, language: Language, *, is_nearest: bool = False) -
     if far and is_nearest:
         far[0] += say("punctuation.brackets", language, text=say("records.nearest", language))
     facts = (
-        name_text(place, language),
+        titled_name(place, language),
         kind_text(place, language),
         *far,
         _walk_text(place, language),

@@ -6,7 +6,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from agent.core.strings import valid_text
 from agent.evidence.markdown import open_url
 from agent.evidence.mentions import day_ends
-from agent.evidence.names import name_text
+from agent.evidence.names import titled_name
 from agent.evidence.records import HOME_MAP, kind_text, maps_of, owners
 from agent.evidence.types import Anchor, DayEnd, Outing, Place, Route
 from agent.export.finished import FinishedAnswer
@@ -103,7 +103,7 @@ def _at(place: Place | Anchor | DayEnd) -> dict[str, str]:
 
 def _waypoint(root: Element, place: Place, language: Language) -> None:
     waypoint = SubElement(root, "wpt", _at(place))
-    _text(waypoint, "name", name_text(place, language))
+    _text(waypoint, "name", titled_name(place, language))
     _text(waypoint, "desc", place["address"])
     if url := open_url(place["url"]):
         SubElement(waypoint, "link", {"href": url})

@@ -1,7 +1,7 @@
 """The last message of a turn while it is written: its citations, gaps, records and check."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, cast
 
@@ -36,6 +36,7 @@ from agent.assistants.common.shown_records import (
     distinct_places,
     forecast_lines,
     from_origins_named,
+    ways_said,
     with_nearest,
     with_nearest_found,
 )
@@ -50,6 +51,7 @@ from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.statements import statements
 from agent.evidence.kinds import kind_searched
 from agent.evidence.mentions import places_of, source_ids
+from agent.evidence.names import with_origins_called
 from agent.evidence.notation import LINKED, Notation
 from agent.evidence.number_forms import NumberForm, number_form
 from agent.evidence.ordering import judged
@@ -60,6 +62,7 @@ from agent.evidence.records import (
     route_lines,
 )
 from agent.evidence.references import CITATION, SourceListFilter, resolved
+from agent.evidence.said import source_said
 from agent.evidence.types import Constraints, Gap, Place, Route, Source, Weather
 from agent.evidence.way_steps import without_turns
 from agent.search.hits import RULED_OUT, rules_text
@@ -137,7 +140,7 @@ class Draft:
         """What the last turn left as a model is shown it: one id a page, one a passage."""
         self.read = {source["id"]: source for source in read}
         before = still_said(self.previous, self.earlier)
-        self.sources = self.read | {source["id"]: source for source in (*found, *before)}
+        self.sources = self.read | self._named((*found, *before))
         self.citable: Mapping[str, Source] = self.sources
         """The sources that the model may cite: those that its prompt has shown."""
         self.citer = Citer(self.sources, omitted=say("answer.link_omitted", self.language))
@@ -320,7 +323,7 @@ class Draft:
         text = " ".join(one.plain for one in statements(self.body, LINKED))
         # A way to what was taken for the place that was meant is told where the text has chosen it.
         passed = cited and taken_sources(self.gaps) - cited.keys()
-        routes = [route for route in state.get("routes", []) if route["source"] not in passed]
+        routes = [route for route in self.ways if route["source"] not in passed]
         queries = cast(Mapping[str, Any], state).get("queries") or []
         routes = chosen_ways(routes, [query.get("round", 0) for query in queries], cited)
         routes.sort(key=lambda route: cited.get(route["source"], len(cited)))
@@ -345,7 +348,7 @@ class Draft:
         records = (
             listed_of(listed, self.places, self.language),
             place_lines(listed, self.language),
-            route_lines(self.state.get("routes", []), self.language),
+            route_lines(self.ways, self.language),
             forecast_lines(self.turn, one_a_city(self.state.get("weather", [])), self.language),
         )
         return "\n".join(filter(None, records))
@@ -400,7 +403,7 @@ class Draft:
     def add(self, sources: Sequence[Source], texts: Mapping[str, str]) -> None:
         """Take up what was looked up while the text was written."""
         self.read |= {source["id"]: source for source in sources}
-        self.sources = self.sources | self.read
+        self.sources = self.sources | self._named(sources)
         self.texts = {**self.texts, **texts}
         if self.claims is not None:
             self.claims.widen(self._evidence(), self.sources)
@@ -415,6 +418,17 @@ class Draft:
             self.state = cast(Gathered, {**self.state, "places": found, "routes": ways})
             self.places = self._beside(self._judged(found))
 
+    @property
+    def ways(self) -> list[Route]:
+        """Return the turn's ways, between places called as the text's reader calls them."""
+        return ways_said(self.state.get("routes", []), self.known_places, self.language)
+
+    def _named(self, sources: Iterable[Source]) -> dict[str, Source]:
+        """Return sources by their ids, those of ways with titles that call places so."""
+        ways = {way["source"]: way for way in self.ways}
+        return {each["id"]: source_said(each, [way]) if (way := ways.get(each["id"])) else each
+                for each in sources}  # fmt: skip
+
     def _beside(self, places: list[Place]) -> list[Place]:
         """Return judged places with what is near to them: that may be what is demanded of them."""
         if not _may_tell_nearest(self.turn):
@@ -425,7 +439,7 @@ class Draft:
     def _judged(self, places: Sequence[Place]) -> list[Place]:
         demands = self.turn.get("constraints", {})
         told = from_origins_named(distinct_places(places), self.turn["question"])
-        return judged(told, demands, self.language)
+        return judged(with_origins_called(told, self.language), demands, self.language)
 
     async def led(self, used: Sequence[Source]) -> list[Source]:
         """Return cited sources, their redirect links led to the targets within two seconds."""

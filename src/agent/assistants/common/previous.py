@@ -16,7 +16,7 @@ from agent.evidence.citations import MARKER
 from agent.evidence.figures import figures
 from agent.evidence.language import without_marks, without_said
 from agent.evidence.mentions import in_list_order, list_numbers, places_of, source_ids, stop_numbers
-from agent.evidence.names import name_text
+from agent.evidence.names import titled_name
 from agent.evidence.numbering import carry_over, source_key
 from agent.evidence.outing.text import day_lines
 from agent.evidence.pieces import with_heads
@@ -117,7 +117,7 @@ def shown_lines(
             if brief and at and not no:
                 continue
             source = again.get(shown["id"]) or (place["source"] if place else "")
-            tell = name_text if shown["id"] in told or (brief and at) else place_facts
+            tell = titled_name if shown["id"] in told or (brief and at) else place_facts
             facts = tell(place, language) if place else shown["name"]
             number = f"no. {no}" if no else f"map pin {shown['number']}"
             last = max(last, no) if "heading" not in shown else last

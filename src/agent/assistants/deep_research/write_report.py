@@ -60,6 +60,7 @@ from agent.evidence.claims.passages import Passage
 from agent.evidence.claims.statements import statements
 from agent.evidence.figures import figures
 from agent.evidence.geo import distance_m
+from agent.evidence.names import map_name
 from agent.evidence.notation import LINKED
 from agent.evidence.numbering import source_key
 from agent.evidence.references import lettered
@@ -450,7 +451,8 @@ def distance_lines(
         for metres, _, other in others[:_NEAREST]:
             ids = (place["source"], other["source"])
             if ids[::-1] not in near:
-                values = {"begin": place["name"], "end": other["name"], "metres": metres}
+                begin, end = (map_name(one, language) for one in (place, other))
+                values = {"begin": begin, "end": end, "metres": metres}
                 line = say("records.straight_line", language, **values)
                 if leg := walks.get(ids) or walks.get(ids[::-1]):
                     minutes = max(1, round(leg["duration_s"] / 60))
