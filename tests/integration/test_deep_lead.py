@@ -361,8 +361,7 @@ async def test_a_program_beside_the_end_calculates_with_numbers_of_pages_and_can
         state = await research(lab)
     assert len(llm.asked("deep_explore")) == 2
     [source] = [s for s in state["sources_gathered"] if s["id"] == "c0-0"]
-    assert source["title"] == say("tools.worked_out", "zh")
-    assert source["provider"] == "计算"
+    assert source["title"] == source["provider"] == "计算"
     shown = block(llm.asked("deep_report")[0].user, "topics")
     assert "417 × 3 = 1251 元 [^c0-0]\n417 × 2 = 834 元 [^c0-0]" in shown, "each line is cited"
     assert shown.count("1251 元") == 1
@@ -383,7 +382,7 @@ async def test_what_rests_on_a_number_from_nowhere_is_told_as_assumed_to_lead_an
     assert shown == f"{say('tools.unfounded', 'zh', numbers='8765')}\n3655005{assumed} [^c0-0]"
     assert len(llm.asked("deep_explore")) == 3, "the end beside it waits"
     assert f"3655005{assumed} [^c0-0]" in llm.asked("deep_report")[-1].user
-    assert f"3,655,005{assumed} — 计算" in str(answer_of(state).text)
+    assert "1. 计算\n   - a. 3,655,005（假设 8,765）" in str(answer_of(state).text)
 
 
 async def test_only_the_lines_that_rest_on_a_number_from_nowhere_are_assumed_and_each_on_its_own(
@@ -444,7 +443,7 @@ async def test_a_report_shows_the_lines_of_a_calculation_whose_results_it_tells(
     text = str(answer_of(state).text)
     body = strip_references(text)
     assert say("deep_research.calculated", "zh") not in body, "a cited sum lengthens no text"
-    assert text.endswith("— 计算\n   - a. 417\\*3\\*2 = 2502 元"), "it stands where citations lead"
+    assert text.endswith("1. 计算\n   - a. 417×3×2 = 2502 元"), "it stands where citations lead"
     assert "1668" not in text, "what is not cited is not shown"
 
 
@@ -456,7 +455,7 @@ async def test_a_shown_line_of_a_calculation_comes_with_the_lines_that_it_rests_
     llm = calculating(program)
     async with deep_laboratory(llm, web=Web(long_page)) as lab:
         text = str(answer_of(await research(lab)).text)
-    assert "   - a. 一年：417 \\* 3 = 1251 元\n   - b. 差：" in text
+    assert "   - a. 一年：417 × 3 = 1251 元\n   - b. 差：" in text
     assert "别的：" not in text
 
 
@@ -479,8 +478,7 @@ async def test_a_sum_that_the_report_works_out_itself_is_not_shown_again_below_i
         async with deep_laboratory(llm, web=Web(long_page)) as lab:
             shown[mark] = str(answer_of(await research(lab)).text)
     line = "六次：417 × 6 = 2,502 元"
-    title = f"2. {say('tools.worked_out', 'zh')} — 计算"
-    assert f"{title}\n   - a. {line}" in shown["[^c0-0]"]
+    assert f"2. 计算\n   - a. {line}" in shown["[^c0-0]"]
     assert f"**\n\n- {line}" in shown[""], "what the text tells is shown, marked or not"
 
 

@@ -113,16 +113,16 @@ def test_what_a_later_program_works_out_anew_is_told_as_that_has_it() -> None:
 def test_what_a_sum_rests_on_stands_before_it() -> None:
     lines = "year: 417 * 3 = 1251 元", OTHER, "two years: 1251 * 2 = 2502 元"
     assert told("两年 2,502 元。[1]", *lines) == [
-        "year: 417 * 3 = 1,251 元",
-        "two years: 1,251 * 2 = 2,502 元",
+        "year: 417 × 3 = 1,251 元",
+        "two years: 1,251 × 2 = 2,502 元",
     ]
 
 
 def test_what_a_sum_rests_on_is_found_unrounded() -> None:
     lines = "a ride: 2 * 2.95 + 2.95 / 2 = 7.38 euros", OTHER, "two rides: 2 * 7.375 = 14.75 euros"
     assert told("The tram is 14.75 € [1].", *lines) == [
-        "a ride: 2 * 2.95 + 2.95 / 2 = 7.38 €",
-        "two rides: 2 * 7.375 = 14.75 €",
+        "a ride: 2 × 2.95 + 2.95 / 2 = 7.38 €",
+        "two rides: 2 × 7.375 = 14.75 €",
     ]
 
 
@@ -141,7 +141,7 @@ def test_every_number_has_the_form_of_the_report_s_language_and_a_name_is_words(
     body = "Gas kostet im Jahr 1.974 €,[1] in 15 Jahren 29.610 €.[1]"
     assert told(body, *lines, tag="de") == [
         "gas_cost per year: 20.000 / 0,84 × 0,0829 = 1.974 €",
-        "in 15 years: 1.974 * 15 = 29.610 €",
+        "in 15 years: 1.974 × 15 = 29.610 €",
     ]
 
 
@@ -151,7 +151,7 @@ def test_what_a_program_prints_in_that_form_already_stays() -> None:
     assert told(body, line, OTHER, tag="de") == ["zusammen: 10.000 + 2.345,50 = 12.345,50 €"]
     line = "Anteil: 2.000 EUR * 0,372 = 744 EUR"
     body = "Das sind 744 €.[1]"
-    assert told(body, line, OTHER, tag="de") == ["Anteil: 2.000 € * 0,372 = 744 €"]
+    assert told(body, line, OTHER, tag="de") == ["Anteil: 2.000 € × 0,372 = 744 €"]
 
 
 def test_an_amount_of_a_sum_has_the_text_s_sign_of_its_currency() -> None:
@@ -166,15 +166,15 @@ def test_an_amount_of_a_sum_has_the_text_s_sign_of_its_currency() -> None:
 def test_an_amount_takes_no_multiple_from_the_text_for_its_sign() -> None:
     body = "共投入3.5万元，每人每年45元/月。每年1,251元。[1]"
     line = "每年：417 元 * 3 = 1251 元"
-    assert told(body, line, OTHER) == ["每年：417元 * 3 = 1,251元"]
+    assert told(body, line, OTHER) == ["每年：417元 × 3 = 1,251元"]
 
 
 def test_a_unit_in_words_stays_as_the_program_printed_it() -> None:
     lines = "in 15 Jahren: 1974 * 15 = 29610 EUR", "Frist: 7 * 0.7 = 4.9 Jahre", OTHER
     body = "Es kostet 29.610 € über 15 Jahre.[1] Nach 4,9 Jahren ist es bezahlt.[1]"
     assert told(body, *lines, tag="de") == [
-        "in 15 Jahren: 1974 * 15 = 29.610 €",
-        "Frist: 7 * 0,7 = 4,9 Jahre",
+        "in 15 Jahren: 1974 × 15 = 29.610 €",
+        "Frist: 7 × 0,7 = 4,9 Jahre",
     ]
 
 
@@ -190,13 +190,22 @@ def test_a_line_is_told_for_each_cell_that_cites_its_program_however_small_its_n
     assert told(cells.replace("[1]", "[2](https://a.example)"), *lines, tag="de") == []
 
 
-def test_one_line_that_is_too_long_for_a_title_is_told_with_what_it_assumes() -> None:
+def test_a_single_line_is_told_with_what_it_assumes() -> None:
     line = "a month in the cheaper of both regions: 730 * 0.0416 * 12 * 3 + 55 * 12 = 1753.25 USD"
     assert told("It comes to $1,753.25.[1]", f"{line} (730 assumed)") == [
-        "a month in the cheaper of both regions: 730 * 0.0416 * 12 * 3 + 55 * 12 = $1,753.25"
+        "a month in the cheaper of both regions: 730 × 0.0416 × 12 × 3 + 55 × 12 = $1,753.25"
         " (730 assumed)"
     ]
-    assert told("It comes to $24.[1]", "12 * 2 = 24 USD (12 assumed)") == []
+    assert told("It comes to $24.[1]", "12 * 2 = 24 USD (12 assumed)") == [
+        "12 × 2 = $24 (12 assumed)"
+    ]
+
+
+def test_a_decimal_that_was_printed_stays_and_a_great_whole_number_has_none() -> None:
+    line = "人力: (0.25 人 × 36 月 + 1.0 人月) × 3 万元 = 30.0 万元，每月 8333.0 元"
+    assert told("人力 30 万元。[1]", line, tag="zh-Hans") == [
+        "人力: (0.25 人 × 36 月 + 1.0 人月) × 3 万元 = 30 万元，每月 8333 元"
+    ]
 
 
 def test_lines_stand_in_the_order_in_which_the_text_uses_them() -> None:
@@ -228,7 +237,7 @@ def test_what_a_cited_source_explains_needs_no_line_of_a_program() -> None:
     sums = UsedSums(
         body, statements(body, LINKED), {"c0-0": "[1]"}, explained={Decimal(1251)}
     )  # fmt: skip
-    assert sums.lines([program(*lines)])["[1]"] == ["two years: 1,251 * 2 = 2,502 元"]
+    assert sums.lines([program(*lines)])["[1]"] == ["two years: 1,251 × 2 = 2,502 元"]
 
 
 def test_an_x_between_a_quantity_and_a_number_is_a_sign_as_in_the_other_lines() -> None:

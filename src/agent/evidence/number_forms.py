@@ -32,7 +32,7 @@ class NumberForm:
         >>> NumberForm().written("in 2026: 20000 / 2.93 x 1684 = 8", "£1,367")
         'in 2026: 20,000 / 2.93 × 1,684 = 8'
         >>> NumberForm(".", ",").written("eur_a_year: 12,345.50 * 2 = 24691", "")
-        'eur_a_year: 12.345,50 * 2 = 24.691'
+        'eur_a_year: 12.345,50 × 2 = 24.691'
         """
         parts, told, at = self._parts_four(text), "", 0
         known = {_only_sign(number) for _, number in _numbers_in(whole_line or line)} - {""}
@@ -130,16 +130,21 @@ def _parts(number: str, sign: str) -> tuple[list[str], str, str]:
 
 
 def with_times(line: str) -> str:
-    """Return a line with a sign for each x that multiplies: it stays as long as it was.
+    """Return a line with a sign for each x or * that multiplies: it stays as long as it was.
 
-    >>> with_times("S3: 36,000 GB x 0.023, 2 x (3 + 4) at 5x, an x on paper")
-    'S3: 36,000 GB × 0.023, 2 × (3 + 4) at 5x, an x on paper'
+    >>> with_times("S3: 36,000 GB x 0.023, 2*(3 + 4) at 5x, an x on paper, 2**3")
+    'S3: 36,000 GB × 0.023, 2×(3 + 4) at 5x, an x on paper, 2**3'
     """
-    parts = line.split(" x ")
+    return _with_sign(_with_sign(line, " x ", " × "), "*", "×")
+
+
+def _with_sign(line: str, sign: str, times: str) -> str:
+    parts = line.split(sign)
     told = parts[0]
     for before, after in pairwise(parts):
-        is_sign = _ENDS_QUANTITY.search(before[-_NEAR:]) and _BEGINS_NUMBER.match(after)
-        told += (" × " if is_sign else " x ") + after
+        near = before[-_NEAR:].rstrip()
+        is_sign = _ENDS_QUANTITY.search(near) and _BEGINS_NUMBER.match(after.lstrip())
+        told += (times if is_sign else sign) + after
     return told
 
 

@@ -88,31 +88,27 @@ def short(text: str) -> str:
     return cut_at_break(" ".join(text.split()), _LINE)
 
 
-def single_line(text: str) -> str:
-    """Return what a program has printed where that is one short line: it is its own title."""
-    line = short(text)
-    return "" if len(text.strip().splitlines()) > 1 or line.endswith("…") else line
-
-
 _WORD = Linear(r"-?[0-9A-Za-z_.]+")
 _FLOAT = Linear(r"-?(?:0|[1-9][0-9]{0,11})\.[0-9]+")
 _DIGITS, _FLOAT_DIGITS = 12, range(15, 19)
 """Significant digits that are shown, and those of a binary fraction that Python prints."""
 
 
-def rounded(text: str) -> str:
+def rounded(text: str, *, whole: int = 1) -> str:
     """Return a program's result as a reader has it: -6.4, not -6.3999…; 235000, not 235000.0.
 
-    Binary fractions have 12 significant digits; numbers with more were printed on purpose.
+    Binary fractions have 12 significant digits; numbers with more were printed on purpose. `.0`
+    stays behind fewer digits than `whole`: 33.0 beside 8.4 is one of one decimal.
     """
-    return _WORD.sub(lambda match: _rounded(match[0]), text)
+    return _WORD.sub(lambda match: _rounded(match[0], whole), text)
 
 
-def _rounded(number: str) -> str:
+def _rounded(number: str, whole: int) -> str:
     if not _FLOAT.fullmatch(number):
         return number
     if number.endswith(".0"):
-        return number.removesuffix(".0")
+        bare = number.removesuffix(".0")
+        return bare if len(bare.lstrip("-")) >= whole else number
     value = Decimal(number)
     if len(value.as_tuple().digits) not in _FLOAT_DIGITS:
         return number

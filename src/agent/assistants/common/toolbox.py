@@ -44,14 +44,13 @@ from agent.assistants.common.search import (
     ask_providers,
 )
 from agent.assistants.common.services import Services
-from agent.assistants.common.tool_results import code_text, short, single_line
+from agent.assistants.common.tool_results import code_text, short
 from agent.assistants.common.workspace import Item, Workspace, item_of_hit
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError
 from agent.core.progress import Emit, EventType, event
 from agent.evidence.markdown import link_url
-from agent.evidence.number_forms import number_form
 from agent.evidence.numbering import is_kept
 from agent.evidence.queries import clean_text, normalised_query
 from agent.evidence.types import Gap, Place, Source
@@ -59,7 +58,7 @@ from agent.knowledge.types import Scope
 from agent.mcp.records import MapOptions, MapResult, map_gap
 from agent.sandbox.programs import CodeRunner
 from agent.search.hits import MAX_QUERY, SearchProvider
-from agent.state import Turn, answer_tag, reader_language
+from agent.state import Turn, reader_language
 from agent.texts import Language, reason_of, say
 
 ToolKind = Literal["search", "page", "documents", "map", "code"]
@@ -540,15 +539,19 @@ class Toolbox:
         if found.numbers:
             numbers, outcome.is_assumed = ", ".join(found.numbers[:_NUMBERS]), found.is_all
             outcome.hint = say("tools.unfounded", self.language, numbers=numbers)
-        form = await asyncio.to_thread(number_form, answer_tag(self.turn))
-        outcome.calculation = Source(
-            id=f"{outcome.id}-0", kind="document", url="", quotes=[found.text],
-            title=form.written(single_line(found.text) or say("tools.worked_out", reader), ""),
-            provider=say("tools.calculation", reader),
-        )  # fmt: skip
+        outcome.calculation = calculation(f"{outcome.id}-0", found.text, reader)
         if found.lines:
             outcome.calculation["assumed"] = [*found.lines]
         outcome.source_ids = [outcome.calculation["id"]]
+
+
+def calculation(name: str, lines: str, reader: Language) -> Source:
+    """Return lines that were worked out as a source: all of a text's are one in its list."""
+    title = say("tools.calculation", reader)
+    return Source(
+        id=name, kind="document", url="", quotes=[lines],
+        title=title[:1].upper() + title[1:], provider=title,
+    )  # fmt: skip
 
 
 def is_calculation(source: Source) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 
-from agent.assistants.common.tool_results import rounded, single_line
+from agent.assistants.common.tool_results import rounded
 from agent.evidence.claims.statements import Statement
 from agent.evidence.figures import Figure, figures
 from agent.evidence.number_forms import ENGLISH_NUMBERS, NumberForm, with_times
@@ -15,7 +15,7 @@ from agent.evidence.stated import states
 from agent.evidence.sum_lines import gives, results
 from agent.evidence.types import Source
 
-_PAIR = 2
+_PAIR, _FOUR = 2, 4
 _TWO_PLACES, _TENS, _TELLING, _DIGITS = 2, 10, 100, 4
 """From here on a number is hardly another's by chance, though its sentence cites no sum."""
 
@@ -50,12 +50,10 @@ class UsedSums:
         chosen, anew = dict[str, list[_Told]](), set[str]()
         # What a line rests on was worked out before it.
         for source in reversed(programs):
-            printed = rounded(source["quotes"][0])
-            lines = whole_lines(printed)
+            lines = whole_lines(rounded(source["quotes"][0], whole=_FOUR))
             self._beside.clear()
             name = self.marks.get(source["id"], source["id"])
-            # A single line is the title already.
-            for line in () if single_line(printed) else reversed(lines):
+            for line in reversed(lines):
                 if _label(line) in anew:
                     continue
                 if use := self._as_told(line, self.marks.get(source["id"], "")):
