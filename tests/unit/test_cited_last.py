@@ -93,3 +93,19 @@ def test_ways_are_told_between_places_as_their_reader_calls_them() -> None:
     assert "] Old Market Hall · Vanha Kauppahalli | " in draft.record_lines()
     draft.language = "zh"
     assert "Vanha Kauppahalli → Station" in draft.record_lines()
+
+
+def test_below_a_report_stand_the_ways_whose_length_it_does_not_tell_and_no_turns() -> None:
+    """Twenty lines repeated the legs of a plan's tables, with the turns of taxi rides."""
+    turns = [{"instruction": "Turn left", "distance_m": 100}]
+    ways = [cast(Route, {**way(name, metres), "steps": turns})
+            for name, metres in (("Library", 641), ("Story", 1100), ("Church", 309))]  # fmt: skip
+    draft = drafting(ways)
+    table = "| Stop | Way |\n|---|---|\n| A | Walk 641 m, 11 min [^a9-641] |\n\n"
+    draft.body = draft.cited(f"{table}Else 309 m [^a9-309], or a taxi [^a9-1100].")
+    [listed] = draft.record_sections(is_report=True)
+    assert [line.partition(" [")[0] for line in listed.splitlines()[1:]] == [
+        "- Walk: Story → Station · 1.1 km · 18 min"
+    ]
+    draft.body += " It is 1.1 km."
+    assert draft.record_sections(is_report=True) == []

@@ -458,17 +458,19 @@ def record_sections(
 
     Of ways that are compared one alone would read as the only one: all are told, or none.
     A forecast is one line, about the `days` that were asked for. A report's plan joins few of the
-    places that were measured: of it only the routes that the text cites.
+    places that were measured: of it only the routes that the text cites and does not tell.
     """
     sections, stated = [], figures(text) if cited else []
-    told = [r for r in routes if not is_report or r["source"] in cited]
-    once = without_legs({r["id"]: r for r in told})
+    chosen = [r for r in routes if not is_report or r["source"] in cited]
+    once = without_legs({r["id"]: r for r in chosen})
     # One citation may bear a table of them.
     is_cited = any(route["source"] in cited for route in once.values())
-    if not all(is_cited and _tells(text, stated, route) for route in once.values()):
+    untold = [r for r in once.values()
+              if not (is_cited and _tells(text, stated, r, timed=not is_report))]  # fmt: skip
+    if untold:
         lines = [
             f"- {route_text(r, language, steps=has_steps(r, language))} [^{r['source']}]"
-            for r in once.values()
+            for r in (untold if is_report else once.values())
         ]
         sections.append("\n".join([say("answer.routes", language), *lines]))
     said = [w for w in weather if w["source"] in cited and _tells_of(stated, w, days)]
@@ -480,15 +482,17 @@ def record_sections(
     return sections
 
 
-def _tells(text: str, stated: Iterable[Figure], route: Route) -> bool:
-    """Return whether a text states how far and how long a way is, and the lines of a ride.
+def _tells(text: str, stated: Iterable[Figure], route: Route, *, timed: bool) -> bool:
+    """Return whether a text states how far a way is, if `timed` how long, and the lines of a ride.
 
     Whoever is told how long a ride takes and not its line cannot take it; so it is with the turns
     of a way that was asked for itself.
     """
     metres, seconds, plain = route["distance_m"], route["duration_s"], fold(text)
     lines = [without_branch(step["line"]) for step in route["steps"] if "line" in step]
-    is_measured = _states(stated, "metre", metres, 1000) and _states(stated, "second", seconds, 60)
+    is_measured = _states(stated, "metre", metres, 1000) and (
+        not timed or _states(stated, "second", seconds, 60)
+    )
     is_whole = is_measured and all(fold(line) in plain for line in lines)
     return is_whole and tells_way(stated, route)
 

@@ -327,7 +327,8 @@ class Draft:
         queries = cast(Mapping[str, Any], state).get("queries") or []
         routes = chosen_ways(routes, [query.get("round", 0) for query in queries], cited)
         routes.sort(key=lambda route: cited.get(route["source"], len(cited)))
-        routes = [*map(without_turns, routes)] if self.joined else routes
+        routes = [without_turns(r) if self.joined or (is_report and not r.get("whole")) else r
+                  for r in routes]  # fmt: skip
         weather = state.get("weather", [])
         days = days_forecast(self.turn, weather)
         sections = record_sections(
