@@ -130,11 +130,16 @@ async def test_the_maps_tools_are_offered_where_the_question_names_a_place() -> 
     ("question", "helps"), [("Two days in Lyon with a pram", True), (PLACE, False)]
 )
 async def test_whether_the_map_helps_is_the_plan_s_word(question: str, helps: bool) -> None:
-    """A trip to a city that no gazetteer of ours knows had no map."""
-    maps, plan = FakeMaps(), says_json(topics=[{"name": "Lyon"}], map=helps)
+    """A trip to a city that no gazetteer of ours knows had no map.
+
+    So it is with who comes on wheels: places are held against that.
+    """
+    maps, plan = FakeMaps(), says_json(topics=[{"name": "Lyon"}], map=helps, on_wheels=helps)
     async with deep_laboratory(Researcher(deep_explore=asks_the_map, deep_plan=plan)) as lab:
-        await with_maps(lab, maps, question)
+        state = await with_maps(lab, maps, question)
     assert bool(maps.called) is helps
+    demands = {"suits": ["wheelchair"]} if helps else {}
+    assert state["turn"].get("constraints", {}) == demands
 
 
 @tool

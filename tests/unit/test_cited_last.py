@@ -109,3 +109,14 @@ def test_below_a_report_stand_the_ways_whose_length_it_does_not_tell_and_no_turn
     ]
     draft.body += " It is 1.1 km."
     assert draft.record_sections(is_report=True) == []
+
+
+def test_who_comes_on_wheels_is_told_that_ways_are_those_of_pedestrians() -> None:
+    draft = drafting([way("Library", 641)])
+    assert "kerbs" not in draft.record_lines()
+    draft.turn["constraints"] = {"suits": ["wheelchair"]}
+    told, line = draft.record_lines().splitlines()
+    assert "steps, kerbs and slopes" in told, "once, before the ways"
+    assert "641 m" in line
+    draft.state = cast(Any, {"routes": []})
+    assert draft.record_lines() == ""

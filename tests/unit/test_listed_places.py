@@ -4,6 +4,7 @@ from typing import Any, cast
 
 from agent.assistants.common.listed_places import (
     MOST_LISTED,
+    beside_last,
     chosen_places,
     found_lines,
     listed_of,
@@ -265,3 +266,12 @@ def test_a_forecast_s_quote_has_the_day_that_is_asked_for_and_all_where_none_is(
     assert [date for date in dates if date in told["quotes"][0]] == [dates[3]]
     for day in ([], ["2026-12-09"]):
         assert sources_as_shown([entered], [], "zh", **{**asked, "days": day}) == [entered]
+
+
+def test_what_a_search_by_a_name_found_beside_its_first_hit_stands_behind_the_others() -> None:
+    """The bike station of Kiasma and a hairdresser in the Forum stood before the restaurants."""
+    bare: dict[str, Any] = {"keywords": [], "distance_from": None}
+    museum, bikes, kiosk = (place(n, source=f"a0-{n}", **bare) for n in (2, 9, 10))
+    by_kind = [place(n, source=f"a1-{n}") for n in range(3, 5)]
+    in_order = beside_last([bikes, kiosk, museum, *by_kind], [kiosk["id"]])
+    assert in_order == [kiosk, museum, *by_kind, bikes]

@@ -19,6 +19,7 @@ from agent.assistants.common.judge import WAITING, Judge, evidence_of
 from agent.assistants.common.listed_places import (
     MOST_LISTED,
     MOST_TOLD,
+    beside_last,
     chosen_places,
     listed_of,
     listed_places,
@@ -348,7 +349,8 @@ class Draft:
         listed = self._listed(MOST_TOLD)
         records = (
             listed_of(listed, self.places, self.language),
-            place_lines(listed, self.language),
+            place_lines(beside_last(listed, self.chosen), self.language),
+            self.ways_unproved,
             route_lines(self.ways, self.language),
             forecast_lines(self.turn, one_a_city(self.state.get("weather", [])), self.language),
         )
@@ -420,6 +422,13 @@ class Draft:
             self.places = self._beside(self._judged(found))
 
     @property
+    def ways_unproved(self) -> str:
+        """Return what no way tells who comes on wheels; empty where nobody does or none is."""
+        suits = self.turn.get("constraints", {}).get("suits", [])
+        is_asked = "wheelchair" in suits and self.state.get("routes")
+        return say("map.ways_unproved", self.language) if is_asked else ""
+
+    @property
     def ways(self) -> list[Route]:
         """Return the turn's ways, between places called as the text's reader calls them."""
         return ways_said(self.state.get("routes", []), self.known_places, self.language)
@@ -476,7 +485,7 @@ class Draft:
                 self.state,
                 sources,
                 self.texts,
-                self.known,
+                [*self.known, *filter(None, [self.ways_unproved])],
                 self.own,
                 worked=self.worked,
                 shown=self.places,

@@ -1,5 +1,6 @@
 """Choose which places a model is shown, and tell it of how many they are."""
 
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
@@ -125,6 +126,27 @@ def _in_turn(places: Sequence[Place]) -> list[Place]:
         taken[group] += 1
         turns[place["id"]] = is_last, taken[group]
     return sorted(places, key=lambda each: turns[each["id"]])
+
+
+def beside_last(places: Sequence[Place], chosen: Collection[str]) -> list[Place]:
+    """Return places with what a search by a name found beside its first hit behind all others.
+
+    A search for the Forum found its hairdresser, one for Kiasma the bike station of that name. One
+    of the `chosen` ids stays where it is.
+    """
+    first = dict[str, str]()
+    for place in places:
+        first[_search(place)] = min(place["source"], first.get(_search(place), "~"), key=_position)
+    return sorted(places, key=lambda place: (
+        place["source"] != first[_search(place)] and place["id"] not in chosen
+        and not (place["keywords"] or place["distance_from"])
+    ))  # fmt: skip
+
+
+def _position(source: str) -> int:
+    """Return the place of a record in its search: the 3 of a7-3."""
+    last = source.rpartition("-")[2]
+    return int(last) if last.isdecimal() else sys.maxsize
 
 
 def records_again(places: Iterable[Place]) -> set[str]:

@@ -56,7 +56,7 @@ from agent.core.progress import Emit, event
 from agent.core.strings import cut_at_break, cut_to_tokens
 from agent.evidence.queries import clean_text
 from agent.evidence.records import with_weekday
-from agent.evidence.types import Gap
+from agent.evidence.types import Constraints, Gap
 from agent.knowledge.types import Scope
 from agent.prompts import Raw, element, task_prompt
 from agent.runs.person import NOBODY, Person
@@ -105,6 +105,8 @@ async def begin(
     opened["turn"] = await in_read_language(opened["turn"], planned.language, configuration)
     if planned.map is not None:
         opened["turn"] = Turn(**{**opened["turn"], "map_helps": planned.map})
+    if planned.on_wheels:
+        opened["turn"]["constraints"] = Constraints(suits=["wheelchair"])
     readable, opened["turn"], lacking = await documents_asked_for(
         state,
         configuration,
@@ -172,6 +174,9 @@ class TopicPlan(NamesLanguage, AsksForDocuments, UsesPreferences):
     topics: list[TopicToPlan] = Field(description="At least one, at most <limit>.")
     map: bool | None = Field(
         None, description="Whether places, ways or weather have to be looked up on a map."
+    )
+    on_wheels: bool | None = Field(
+        None, description="Whether somebody comes in a wheelchair or with a pram."
     )
 
 
