@@ -6,8 +6,9 @@ from typing import Any, cast
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.previous import NO_PREVIOUS
 from agent.evidence.citations import Citer
-from agent.evidence.types import Place, Route
+from agent.evidence.types import Place, Route, Source
 from tests.support.page_sources import source
+from tests.support.rows import by_examples
 from tests.unit.export_samples import place
 
 
@@ -120,3 +121,31 @@ def test_who_comes_on_wheels_is_told_that_ways_are_those_of_pedestrians() -> Non
     assert "641 m" in line
     draft.state = cast(Any, {"routes": []})
     assert draft.record_lines() == ""
+
+
+def joining(begin: str, end: str, metres: int, mode: str = "walking") -> Route:
+    spots = {"Hotel": 24.91, "Café": 24.92}
+    ends = [{"name": each, "wgs84": {"lng": spots[each], "lat": 60.1}} for each in (begin, end)]
+    found = {**way(begin, metres), "destination": end, "mode": mode, "ends": ends}
+    name = f"a9-{begin}-{mode}"
+    return cast(Route, {**found, "source": name, "id": name, "url": f"https://m.example/{name}"})
+
+
+@by_examples
+def test_a_way_there_and_one_back_that_is_as_long_are_one_source(
+    mode: str, back: int, titles: list[str]
+) -> None:
+    """Twenty of 63 sources of a plan were ways, most of them told in both directions."""
+    there, other = joining("Hotel", "Café", 201, mode), joining("Café", "Hotel", back, mode)
+    draft = drafting([there])
+    titled = [Source(**{**source(each["source"]), "url": each["url"], "kind": "place",
+                        "title": f"Way {each['origin']} → {each['destination']}"})
+              for each in (there, other)]  # fmt: skip
+    draft.read, draft.texts, draft.claims = {}, {}, None
+    draft.sources = draft._named(titled[:1])
+    draft.citer = Citer(draft.sources)
+    draft.citer.number(draft.sources[there["source"]])
+    draft.state = cast(Any, {"routes": [there, other]})
+    draft.add(titled[1:], {})
+    draft.citer.number(draft.sources[other["source"]])
+    assert [each["title"] for each in draft.citer.used] == titles

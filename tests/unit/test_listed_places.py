@@ -273,5 +273,7 @@ def test_what_a_search_by_a_name_found_beside_its_first_hit_stands_behind_the_ot
     bare: dict[str, Any] = {"keywords": [], "distance_from": None}
     museum, bikes, kiosk = (place(n, source=f"a0-{n}", **bare) for n in (2, 9, 10))
     by_kind = [place(n, source=f"a1-{n}") for n in range(3, 5)]
-    in_order = beside_last([bikes, kiosk, museum, *by_kind], [kiosk["id"]])
-    assert in_order == [kiosk, museum, *by_kind, bikes]
+    violated = {"constraint": "wheelchair", "verdict": "violated", "field": "", "text": "no"}
+    unfit = place(7, source="a1-9", verdicts=[violated])
+    in_order = beside_last([bikes, kiosk, unfit, museum, *by_kind], [kiosk["id"]])
+    assert in_order == [kiosk, museum, *by_kind, bikes, unfit]

@@ -30,7 +30,7 @@ _GOES_ON = ("行走", "行驶", "骑行", "步行")
 _LONGEST = 60
 """Characters of a step in the map's own words."""
 _LONGEST_STEP = 200
-_MAIN_STEPS, _WHOLE_STEPS = 3, 25
+_TWO, _MAIN_STEPS, _WHOLE_STEPS = 2, 3, 25
 """Of a way that stands beside what was asked, and of one that was asked for itself."""
 _ROUNDED = 0.05
 
@@ -52,6 +52,24 @@ def _in_names(route: Route) -> bool:
 def without_turns(route: Route) -> Route:
     """Return a way as a plan has it: its table tells where one goes, and of a ride the line."""
     return route if _in_names(route) else Route(**{**route, "steps": []})
+
+
+def ways_back(routes: Iterable[Route]) -> dict[str, Route]:
+    """Return the ways there by the sources of those back between the same points that are alike.
+
+    A drive back by other streets is another way.
+    """
+    there, back = dict[tuple[object, ...], Route](), dict[str, Route]()
+    for route in routes:
+        spots = [(end["wgs84"]["lng"], end["wgs84"]["lat"]) for end in route.get("ends", ())]
+        if route.get("via") or len({*spots}) < _TWO:
+            continue
+        reach = (route["mode"], route["distance_m"], duration_text(route["duration_s"], "en"))
+        if earlier := there.get((*reach, *spots[::-1])):
+            back[route["source"]] = earlier
+        else:
+            there.setdefault((*reach, *spots), route)
+    return back
 
 
 def way_text(route: Route, language: Language) -> str:

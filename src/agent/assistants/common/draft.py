@@ -65,7 +65,7 @@ from agent.evidence.records import (
 from agent.evidence.references import CITATION, SourceListFilter, resolved
 from agent.evidence.said import source_said
 from agent.evidence.types import Constraints, Gap, Place, Route, Source, Weather
-from agent.evidence.way_steps import without_turns
+from agent.evidence.way_steps import ways_back, without_turns
 from agent.search.hits import RULED_OUT, rules_text
 from agent.search.rules import rules_of
 from agent.state import Gathered, Previous, Turn, answer_tag, reader_language
@@ -406,7 +406,9 @@ class Draft:
     def add(self, sources: Sequence[Source], texts: Mapping[str, str]) -> None:
         """Take up what was looked up while the text was written."""
         self.read |= {source["id"]: source for source in sources}
-        self.sources = self.sources | self._named(sources)
+        self.sources = self._named((self.sources | {each["id"]: each for each in sources}).values())
+        for entry in self.citer.used:
+            entry["title"] = self.sources.get(entry["id"], entry)["title"]
         self.texts = {**self.texts, **texts}
         if self.claims is not None:
             self.claims.widen(self._evidence(), self.sources)
@@ -434,10 +436,22 @@ class Draft:
         return ways_said(self.state.get("routes", []), self.known_places, self.language)
 
     def _named(self, sources: Iterable[Source]) -> dict[str, Source]:
-        """Return sources by their ids, those of ways with titles that call places so."""
-        ways = {way["source"]: way for way in self.ways}
-        return {each["id"]: source_said(each, [way]) if (way := ways.get(each["id"])) else each
-                for each in sources}  # fmt: skip
+        """Return sources by their ids, those of ways with titles that call places so.
+
+        A way there and one back that is as long are one source, at the address of the first.
+        """
+        ways, back = {way["source"]: way for way in self.ways}, ways_back(self.ways)
+        both = {*back, *(way["source"] for way in back.values())}
+
+        def named(source: Source) -> Source:
+            way = ways.get(source["id"])
+            told = source_said(source, [way]) if way else source
+            if source["id"] not in both:
+                return told
+            address = back.get(source["id"], way or source)["url"]
+            return Source(**{**told, "url": address, "title": told["title"].replace("→", "↔")})
+
+        return {source["id"]: named(source) for source in sources}
 
     def _beside(self, places: list[Place]) -> list[Place]:
         """Return judged places with what is near to them: that may be what is demanded of them."""

@@ -129,18 +129,21 @@ def _in_turn(places: Sequence[Place]) -> list[Place]:
 
 
 def beside_last(places: Sequence[Place], chosen: Collection[str]) -> list[Place]:
-    """Return places with what a search by a name found beside its first hit behind all others.
+    """Return places with what a search by a name found beside its first hit behind the others.
 
     A search for the Forum found its hairdresser, one for Kiasma the bike station of that name. One
-    of the `chosen` ids stays where it is.
+    of the `chosen` ids stays where it is; what fails a demand is behind all.
     """
     first = dict[str, str]()
     for place in places:
         first[_search(place)] = min(place["source"], first.get(_search(place), "~"), key=_position)
-    return sorted(places, key=lambda place: (
-        place["source"] != first[_search(place)] and place["id"] not in chosen
-        and not (place["keywords"] or place["distance_from"])
-    ))  # fmt: skip
+
+    def order(place: Place) -> tuple[bool, bool]:
+        is_sought = bool(place["keywords"] or place["distance_from"])
+        is_known = is_sought or place["source"] == first[_search(place)] or place["id"] in chosen
+        return fails_a_demand(place), not is_known
+
+    return sorted(places, key=order)
 
 
 def _position(source: str) -> int:
