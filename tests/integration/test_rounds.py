@@ -481,3 +481,46 @@ async def test_a_row_s_own_total_and_all_that_tells_it_follow_a_revision_past_it
     assert "| 门票 | 2 × 50元 | 100元 |" in text
     assert "**290元**" in text
     assert "[=" not in shown + text
+
+
+DECLARED = (
+    f"# 报告\n\n{RIGHT}[^t0-0]。两块合[=两块: 2 × 40 = 80 美元]，三块按假设的汇率合{{last}}。"
+)
+ASSUMED = "[=三块: 3 × 40 × ~8.765 = 1051.8 元]"
+
+
+@pytest.mark.parametrize("judged", [True, False])
+async def test_a_declared_sum_leaves_its_value_in_the_text_and_its_line_at_the_calculation(
+    judged: bool,
+) -> None:
+    async with lab_of(DECLARED.format(last=ASSUMED)) as lab:
+        text = str(answer_of(await lab.ask(ZH, claim_check=judged)).text)
+    assert "两块合80 美元[2a]，三块按假设的汇率合1051.8 元[2b]。" in text
+    lines = "   - a. 两块: 2 × 40 = 80 美元\n   - b. 三块: 3 × 40 × 8.765 = 1051.8 元（假设 8.765）"
+    assert text.endswith(f"2. 计算\n{lines}")
+    assert "[=" not in text
+
+
+async def test_a_declared_sum_that_does_not_hold_goes_to_the_revision_with_the_reason() -> None:
+    draft = DECLARED.format(last=ASSUMED.replace("~", "")) + "四块合[=4 × 40 = 190 美元]。"
+    mended = edits(("2", f"两块合80美元，三块合{ASSUMED}。"), ("3", "四块合[=4 × 40 = 160 美元]。"))
+    async with lab_of(draft, revise=mended) as lab:
+        text = str(answer_of(await lab.ask(ZH)).text)
+        [asked, *_] = lab.llm.asked(PHASE)
+    failed = block(asked.user, "failed")
+    assert "2: unproved: nowhere: 8.765" in failed
+    assert "3: unproved: gives 4 × 40 = 160" in failed
+    assert "[=4 × 40 = 190 美元]" in block(asked.user, "draft")
+    assert "三块合1051.8 元[2" in text
+    assert "四块合160 美元[2" in text
+    assert "[=" not in text
+
+
+async def test_a_declared_sum_that_nobody_mends_is_a_value_that_nothing_bears() -> None:
+    draft = DECLARED.format(last="[=三块: 3 × 40 × 8.765 = 1051.8 元]")
+    async with lab_of(draft) as lab:
+        state = await lab.ask(ZH)
+    text = str(answer_of(state).text)
+    assert "三块按假设的汇率合1051.8 元。" in text
+    assert "8.765" not in text
+    assert "[=" not in text

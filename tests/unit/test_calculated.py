@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from agent.assistants.deep_research.calculated import UsedSums
+from agent.assistants.common.calculated import UsedSums
 from agent.evidence.claims.statements import statements
 from agent.evidence.notation import LINKED
 from agent.evidence.number_forms import number_form

@@ -297,6 +297,8 @@ class Citer:
         after = after_link(text, end + 1, final)
         if names is not None:
             return self._marker(text, names, end + 1, after)
+        if content.startswith("="):
+            return self._literal(text, at, 1)  # A sum that code works out is no link.
         if after in (None, _HOLD) or not _SIMPLE_TEXT.fullmatch(content):
             return _HOLD if after == _HOLD else self._literal(text, at, 1)
         self._gap = True

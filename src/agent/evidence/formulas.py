@@ -17,7 +17,7 @@ from agent.evidence.units import EVERYDAY, is_ratio
 
 _LONGEST, _LONGEST_LIST, _DEEPEST, _HOUR, _DAY_SECONDS = 120, 600, 64, 60, 86400
 _BETWEEN = re.compile(r"[;；、]|,(?!\d{3}(?!\d))(?![^()]*\))")
-_ASSUMED = re.compile(r"~\s?(\d+(?:\.\d+)?)")
+_ASSUMED = re.compile(r"~\s?[$€£¥]?(\d+(?:\.\d+)?)")
 _WRITTEN = re.compile(
     r"(?<!\d)(?P<day>\d{4}-\d\d?-\d\d?)(?!\d)|(?<![\d:])(?P<time>\d\d?:\d\d)(?![\d:])"
     r"|(?<![\w.])(?P<count>\d+)(?P<unit>[dwmyb])\b"
@@ -87,7 +87,13 @@ def _without_label(part: str) -> str:
 
 def assumed_in(written: str) -> set[Decimal]:
     """Return the numbers that a judge's sums take from a statement's own assumption: ~1500*0.4."""
-    return set(map(Decimal, _ASSUMED.findall(without_digit_groups(written[:_LONGEST_LIST]))))
+    return set(map(Decimal, assumed_numbers(written)))
+
+
+def assumed_numbers(written: str) -> list[str]:
+    """Return the numbers that sums call assumed, each once: of ~1500*0.4 that is 1500."""
+    found = _ASSUMED.findall(without_digit_groups(written[:_LONGEST_LIST]))
+    return list(dict.fromkeys(found))
 
 
 @lru_cache(1024)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from string import ascii_lowercase
+from types import MappingProxyType
 from typing import Annotated, Any, Self
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
@@ -335,12 +336,13 @@ def faults_block(
     outcomes: Sequence[Outcome],
     strangers: Mapping[int, Sequence[str]],
     evidence: Evidence,
+    left: Mapping[str, str] = MappingProxyType({TOTAL: TOTAL}),
 ) -> list[str]:
-    """Return an entry a statement that fails or cites what is no source.
+    """Return an entry a statement that fails, cites what is no source or has a sign that is left.
 
     It has the words at fault, what a source says instead, the judge's proposal, and the sources of
     the passages that bear on it. `strangers` are ids that are no source, by the places of
-    statements.
+    statements; `left` why code could not fill a sign in.
     """
     entries = list[str]()
     for at, (statement, outcome) in enumerate(zip(statements, outcomes, strict=True)):
@@ -349,8 +351,8 @@ def faults_block(
         if lines and not outcome.fails:
             names = evidence.sources_of(outcome.passages)
             lines += [f"  see {_marks(names)}"] if names else []
-        if TOTAL in statement.text:
-            lines.append(f"{name}: unproved: {TOTAL}")
+        if signs := [why for sign, why in left.items() if sign in statement.text]:
+            lines += [f"{name}: unproved: {why}" for why in signs]
         elif outcome.fails:
             lines += _accused(statement, outcome, evidence)
         elif outcome.unproved:

@@ -12,7 +12,8 @@ from agent.evidence.figures import Figure, figures
 from agent.evidence.formulas import Worked, day_from, is_plain, values_of, worked
 from agent.evidence.written import Date
 
-_EQUALS, _LONGEST_SUM, _HOUR, _LENGTH = "=＝≈", 600, 60, "second"
+EQUALS = "=＝≈"
+_LONGEST_SUM, _HOUR, _LENGTH = 600, 60, "second"
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class ShownSum:
 
 
 _OPERATOR = re.compile(r"[\s)\]]*(?:[×*÷/+−]|\s[-–x]\s)[\s(\[]*")
-_NARROW = str.maketrans("＋－＊／（）", "+-*/()")
+NARROW = str.maketrans("＋－＊／（）", "+-*/()")
 _NO_TERM = re.compile(r"[^\d.,+\-*/()×÷−–]")
 
 
@@ -37,8 +38,8 @@ def shown_sums(text: str) -> Iterator[ShownSum]:
 
     What is added is in one unit, or some of it in none; a range and a time are no results.
     """
-    text, begin = text[:_LONGEST_SUM].translate(_NARROW), 0
-    for sign in (at for at, char in enumerate(text) if char in _EQUALS):
+    text, begin = text[:_LONGEST_SUM].translate(NARROW), 0
+    for sign in (at for at, char in enumerate(text) if char in EQUALS):
         left, told = text[begin:sign], figures(text[sign + 1 :])[:1]
         terms = figures(left)
         at = len(terms) - 1

@@ -11,12 +11,12 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Literal
 
-from agent.core.strings import letters_of
+from agent.core.strings import has_any, letters_of
 from agent.evidence.figures import Figure, figures
 from agent.evidence.formulas import worked
 from agent.evidence.number_forms import NumberForm
 from agent.evidence.references import behind_citations, uncited
-from agent.evidence.shown_sums import shown_sums
+from agent.evidence.shown_sums import EQUALS, shown_sums
 from agent.evidence.tables import CellRow, Change, TableCell, changed, signs_in, tables_in
 from agent.evidence.units import MONEY
 
@@ -93,6 +93,9 @@ class _Sign:
 def _signs(text: str, form: NumberForm, whole: str, at: int = 0) -> Iterator[_Sign]:
     """Yield the signs in a part of a whole text; of one with a sum in it its value is its own."""
     for start, end, inside in signs_in(text, _SIGN):
+        if has_any(inside, EQUALS):
+            # A sum that is declared, which does not hold.
+            continue
         cite, closing = text.find("[", start + 1, end), list[Change]()
         if cite >= 0 and (close := behind_citations(text, cite)):
             closing.append((at + close, at + close + 1, ""))

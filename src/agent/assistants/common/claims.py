@@ -34,6 +34,7 @@ from agent.evidence.claims.outcomes import Outcome
 from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.proof import proved
 from agent.evidence.claims.statements import Key, Splitter, Statement, statements
+from agent.evidence.declared_sums import SIGN
 from agent.evidence.language import fold, words
 from agent.evidence.lent import with_lent
 from agent.evidence.notation import CONTRADICTED, MARK, finished_notation
@@ -49,7 +50,7 @@ from agent.evidence.revision import Revised
 from agent.evidence.sum_lines import with_line_citations
 from agent.evidence.tables import signs_in
 from agent.evidence.told_ways import WAY
-from agent.evidence.totals import TOTAL, Total
+from agent.evidence.totals import Total
 from agent.evidence.types import Source
 from agent.texts import Language, say
 
@@ -174,7 +175,7 @@ class ClaimCheck:
         if one.kind == "cell":
             begin, end = one.line, self._text.find("\n", one.end)
         text = self._text[begin : end if end >= 0 else len(self._text)]
-        return any(any(signs_in(text, sign)) for sign in (WAY, TOTAL[:-1]))
+        return SIGN in text or any(signs_in(text, WAY))
 
     def _ask(self, judge: Ask, groups: Iterable[Sequence[Statement]]) -> None:
         for batch in islice(groups, _MOST_CALLS - len(self._calls)):

@@ -1,4 +1,4 @@
-"""Fill in what code knows better than a writer, and keep it right: a plan's ways, a table's totals.
+"""Fill in what code knows better than a writer, and keep it right: ways, totals, declared sums.
 
 The writer puts signs in their places. What a revision changes around them is measured and added up
 anew.
@@ -9,11 +9,13 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
+from agent.assistants.common.declared import DeclaredSums
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.look_up import MAP_WAY, LookUp
 from agent.core.faults import await_or_else
 from agent.core.processor import compute
 from agent.evidence.claims.corrected import Part
+from agent.evidence.declared_sums import SIGN
 from agent.evidence.markdown import link_url
 from agent.evidence.names import map_name
 from agent.evidence.references import CITATION
@@ -30,7 +32,7 @@ from agent.evidence.told_ways import (
     way_cells,
     way_words,
 )
-from agent.evidence.totals import TOTAL, Total, filled, opened
+from agent.evidence.totals import Total, filled, opened
 from agent.evidence.types import Leg, Place, Route
 from agent.texts import say
 
@@ -42,7 +44,7 @@ _MOST_MEASURED = 12
 
 @dataclass
 class FilledIn:
-    """Hold the ways and totals that were filled into one text."""
+    """Hold the ways, totals and sums that were filled into one text."""
 
     draft: Draft
     look: LookUp | None
@@ -50,12 +52,18 @@ class FilledIn:
     _totals: list[Total] = field(default_factory=list)
     _ways: list[ToldWay] = field(default_factory=list)
     _asked: int = 0
+    sums: DeclaredSums = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.sums = DeclaredSums(self.draft)
 
     async def filled(self, text: Revised, *, leaves: bool = False) -> Revised:
         """Return a text with its ways and totals, those anew of which it has changed the places.
 
-        A sentence's sign that nothing tells stays if it `leaves` that to a revision.
+        A sentence's sign that nothing tells, and a declared sum that does not hold, stay if it
+        `leaves` that to a revision.
         """
+        text = await self.sums.told(text, leaves=leaves)
         places = self.draft.known_places
         stale = await compute(
             lambda: stale_ways(text.text, self._ways, places), otherwise=list[Change]
@@ -81,9 +89,10 @@ class FilledIn:
         text, shown = "", 0
         async for piece in pieces:
             text += piece
-            if TOTAL[:-1] not in text and WAY not in text:
-                shown = len(text)
-                yield piece
+            if SIGN not in text and WAY not in text:
+                # Its last bracket may begin a sign.
+                begin, shown = shown, len(text.removesuffix("["))
+                yield text[begin:shown]
         # What was withdrawn is found again by its words.
         begin = len(text) - len(text.rpartition(self.draft.withdrawn or "\0")[2])
         own = await self.filled(Revised(text[begin:]))

@@ -49,6 +49,7 @@ from agent.evidence.revision import (
     passage_line,
     wanted_looks,
 )
+from agent.evidence.totals import TOTAL
 from agent.evidence.types import Source
 from agent.prompts import Raw, render
 from agent.state import answer_language
@@ -207,8 +208,9 @@ class _Rounds:
         strangers = {place: [*map(inert, names)] for place, names in enumerate(named) if names}
         splitter = Splitter(claims.notation)
         await compute(lambda: splitter.split(claims.text), otherwise=list[Statement])
+        left = {TOTAL: TOTAL, **self.exact.sums.unproved}
         faults = await compute(
-            lambda: faults_block(claims.statements, claims.outcomes, strangers, evidence),
+            lambda: faults_block(claims.statements, claims.outcomes, strangers, evidence, left),
             otherwise=list[str],
         )
         signs.say(lambda: event("revising", self.draft.node, id="revision", count=len(faults)))

@@ -9,6 +9,7 @@ from typing import Any, cast
 from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.calculated import calculations
 from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.days_told import told_days
 from agent.assistants.common.differences import differences_among, untold_section
@@ -39,7 +40,6 @@ from agent.assistants.common.whole_documents import (
 )
 from agent.assistants.common.workspace import Item, Workspace, choose, shown_nearest_first
 from agent.assistants.common.writer import MessageParts, refuse_if_all_failed, write_message
-from agent.assistants.deep_research.calculated import UsedSums
 from agent.assistants.deep_research.compress_topic import Compression, topic_element
 from agent.assistants.deep_research.notes import result_lines, shown_notes
 from agent.assistants.deep_research.state import (
@@ -55,15 +55,10 @@ from agent.core.errors import AgentError
 from agent.core.processor import compute
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens, estimated_tokens
-from agent.evidence.citations import cited_ids, inert
+from agent.evidence.citations import cited_ids
 from agent.evidence.claims.passages import Passage
-from agent.evidence.claims.statements import statements
-from agent.evidence.figures import figures
 from agent.evidence.geo import distance_m
 from agent.evidence.names import map_name
-from agent.evidence.notation import LINKED
-from agent.evidence.numbering import source_key
-from agent.evidence.references import lettered
 from agent.evidence.types import Gap, Place
 from agent.prompts import Raw, element, fence, task_prompt
 from agent.search.hits import beginning, only_known, quotes_by_id
@@ -202,39 +197,12 @@ class _Report:
     def sections(self) -> list[str]:
         read = self.draft.by_code(self.whole.coverage(self.draft.language))
         records = self.draft.record_sections(is_report=True)
-        return [*records, self._calculations(), untold_section(self.draft, self.differences), read]
-
-    def _calculations(self) -> str:
-        """Return the lines that the text uses of calculations which it does not cite.
-
-        Those of a cited one stand at its entry among the sources: there its citations lead, and
-        they lengthen no text whose length was asked for.
-        """
-        programs = [*filter(is_calculation, self.state.get("sources_gathered", []))]
-        if not programs:
-            return ""
-        used = {source_key(source): source for source in self.draft.citer.used}
-        numbers = {key: f"[{source.get('number')}]" for key, source in used.items()}
-        marks = {one["id"]: numbers[key] for one in programs if (key := source_key(one)) in used}
-        said = statements(self.draft.body, LINKED)
-        quotes = (each for source in used.values() if not is_calculation(source)
-                  for each in source["quotes"])  # fmt: skip
-        explained = {figure.value for each in quotes for figure in figures(each)}
-        sums = UsedSums(self.draft.body, said, marks, self.draft.number_form, explained)
-        chosen = sums.lines(programs)
-        for source in used.values():
-            # The text may have been told its sums before it was corrected.
-            source.pop("sums", None)
-        for key, mark in numbers.items():
-            if lines := chosen.pop(mark, []):
-                used[key]["sums"] = lettered(lines)
-        blocks = [
-            "\n".join(f"- {inert(line)}".translate(_EMPHASIS) for line in lines)
-            for lines in chosen.values()
+        return [
+            *records,
+            calculations(self.draft),
+            untold_section(self.draft, self.differences),
+            read,
         ]
-        head = f"**{say('deep_research.calculated', self.draft.language)}**"
-        whole = "\n\n".join([head, *blocks]) if blocks else ""
-        return self.draft.by_code(whole)
 
     async def body(self) -> AsyncIterator[str]:
         if not self.has_evidence:

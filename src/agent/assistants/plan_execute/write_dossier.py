@@ -9,6 +9,7 @@ from typing import Any, cast
 from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.calculated import calculations
 from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.days_told import told_days
 from agent.assistants.common.differences import untold_section
@@ -22,6 +23,7 @@ from agent.assistants.common.previous_lines import previous_lines
 from agent.assistants.common.rounds import WriterBrief, with_revision, write_in_rounds
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.steering import new_wishes, wish_lines, wished, with_wishes
+from agent.assistants.common.toolbox import is_calculation
 from agent.assistants.common.turn import context_limit, own_limit, room_of
 from agent.assistants.common.whole_documents import (
     WholeDocuments,
@@ -334,11 +336,12 @@ class _Dossier:
         figures = draft.cited(figures)
         read = draft.by_code(self.state.get("documents_read", ""))
         left = untold_section(draft, self.state.get("differences") or [])
-        sections = [figures, *draft.record_sections(is_report=True), left, read]
+        records, sums = draft.record_sections(is_report=True), calculations(draft)
+        sections = [figures, *records, sums, left, read]
         # It counts what is cited, so that it comes last; a revision may have left some out.
         told = {match[1] for match in CITATION.finditer("\n".join([draft.body, *sections]))}
         used = [source for source in draft.citer.used if str(source.get("number")) in told]
-        looked = draft.read.values()
+        looked = (source for source in draft.read.values() if not is_calculation(source))
         consulted = consulted_section(self.state, used, draft.language, looked)
         return [*sections, consulted]
 

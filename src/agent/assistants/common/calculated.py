@@ -1,4 +1,4 @@
-"""Choose what of a run's calculations stands below a report: the sums that its text uses."""
+"""Choose what of a run's calculations stands below a text: the sums that it uses."""
 
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
@@ -6,18 +6,58 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 
+from agent.assistants.common.draft import Draft
 from agent.assistants.common.tool_results import rounded
-from agent.evidence.claims.statements import Statement
+from agent.assistants.common.toolbox import is_calculation
+from agent.evidence.citations import inert
+from agent.evidence.claims.statements import Statement, statements
 from agent.evidence.figures import Figure, figures
+from agent.evidence.notation import LINKED
 from agent.evidence.number_forms import ENGLISH_NUMBERS, NumberForm, with_times
+from agent.evidence.numbering import source_key
+from agent.evidence.references import lettered
 from agent.evidence.shown_sums import right_results, shown_sums
 from agent.evidence.stated import states
 from agent.evidence.sum_lines import gives, results
 from agent.evidence.types import Source
+from agent.texts import say
 
+_EMPHASIS = str.maketrans({sign: f"\\{sign}" for sign in "*_"})
 _PAIR, _FOUR = 2, 4
 _TWO_PLACES, _TENS, _TELLING, _DIGITS = 2, 10, 100, 4
 """From here on a number is hardly another's by chance, though its sentence cites no sum."""
+
+
+def calculations(draft: Draft) -> str:
+    """Return the lines that a text uses of calculations which it does not cite.
+
+    Those of a cited one stand at its entry among the sources: there its citations lead, and they
+    lengthen no text whose length was asked for.
+    """
+    programs = [*filter(is_calculation, draft.sources.values())]
+    if not programs:
+        return ""
+    used = {source_key(source): source for source in draft.citer.used}
+    numbers = {key: f"[{source.get('number')}]" for key, source in used.items()}
+    marks = {one["id"]: numbers[key] for one in programs if (key := source_key(one)) in used}
+    quotes = (each for source in used.values() if not is_calculation(source)
+              for each in source["quotes"])  # fmt: skip
+    explained = {figure.value for each in quotes for figure in figures(each)}
+    said = statements(draft.body, LINKED)
+    sums = UsedSums(draft.body, said, marks, draft.number_form, explained)
+    chosen = sums.lines(programs)
+    for source in used.values():
+        # The text may have been told its sums before it was corrected.
+        source.pop("sums", None)
+    for key, mark in numbers.items():
+        if lines := chosen.pop(mark, []):
+            used[key]["sums"] = lettered(lines)
+    blocks = [
+        "\n".join(f"- {inert(line)}".translate(_EMPHASIS) for line in lines)
+        for lines in chosen.values()
+    ]
+    head = f"**{say('deep_research.calculated', draft.language)}**"
+    return draft.by_code("\n\n".join([head, *blocks]) if blocks else "")
 
 
 @dataclass(frozen=True)
