@@ -73,7 +73,7 @@ async def test_the_sums_of_a_german_report_have_german_numbers_alone() -> None:
     async with deep_laboratory(llm, web=Web(long_page)) as lab:
         state = await research(lab, answer_language="de")
     (calculation,) = [source for source in told(state)["sources"] if source.get("sums")]
-    assert calculation["sums"] == ["a. Kosten gesamt: 417 * 0,5 * 1000 = 208.500 Yuan"]
+    assert calculation["sums"] == ["a. Kosten gesamt: 417 × 0,5 × 1000 = 208.500 Yuan"]
     assert f"[{calculation['number']}a]" in state["messages"][-1].text
 
 
