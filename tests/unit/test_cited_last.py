@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.previous import NO_PREVIOUS
+from agent.assistants.deep_research.notes import unshown_record_lines
 from agent.evidence.citations import Citer
 from agent.evidence.types import Place, Route, Source
 from tests.support.page_sources import source
@@ -149,3 +150,12 @@ def test_a_way_there_and_one_back_that_is_as_long_are_one_source(
     draft.add(titled[1:], {})
     draft.citer.number(draft.sources[other["source"]])
     assert [each["title"] for each in draft.citer.used] == titles
+
+
+def test_the_lead_reads_of_ways_and_distances_by_its_reader_s_names() -> None:
+    hall = {**place(1, "Vanha Kauppahalli"), "name_en": "Old Market Hall"}
+    cafe = {**place(2, "Kahvila"), "distance_from": "Vanha Kauppahalli", "distance_m": 90}
+    found = {"places": [hall, cafe], "routes": [way("Vanha Kauppahalli", 641)]}
+    lines = unshown_record_lines(cast(Any, {**found, "turn": {"language": "en"}}))
+    assert "90 m from Old Market Hall" in lines
+    assert "Walk: Old Market Hall → Station" in lines

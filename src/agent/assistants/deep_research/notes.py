@@ -5,11 +5,12 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage
 
-from agent.assistants.common.shown_records import distinct_places
+from agent.assistants.common.shown_records import distinct_places, ways_said
 from agent.assistants.common.toolbox import is_calculation
 from agent.assistants.deep_research.state import DeepState, kept_pages, site_name, topic_messages
 from agent.assistants.deep_research.tools import MAX_THOUGHT, thought_of
 from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens, first_lines
+from agent.evidence.names import with_origins_called
 from agent.evidence.queries import clean_text
 from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.types import Source
@@ -92,9 +93,10 @@ def unshown_record_lines(state: DeepState, told: Sequence[str] = ()) -> str:
     def new(records: Sequence[Any]) -> list[Any]:
         return [each for each in records if f"[^{each['source']}]" not in shown]
 
+    places = with_origins_called(distinct_places(state.get("places", [])), language)
     parts = (
-        place_lines(new(distinct_places(state.get("places", []))), language),
-        route_lines(new(state.get("routes", [])), language),
+        place_lines(new(places), language),
+        route_lines(new(ways_said(state.get("routes", []), places, language)), language),
         weather_lines(new(state.get("weather", [])), language),
     )
     return "\n".join(filter(None, parts))
