@@ -208,6 +208,20 @@ def test_a_decimal_that_was_printed_stays_and_a_great_whole_number_has_none() ->
     ]
 
 
+def test_a_cell_without_a_unit_leaves_the_line_the_text_s_sign_of_its_currency() -> None:
+    body = "Loki costs $1,960.[1]\n\n| $ a month | Loki |\n|---|---|\n| nodes | 1,132 [1] |"
+    lines = "nodes: 38/2 x 0.0816 x 730 h = 1,132 USD/month", "all: 1,132 + 828 = 1,960 USD/month"
+    assert told(body, *lines) == [
+        "nodes: 38/2 × 0.0816 × 730 h = $1,132/month",
+        "all: 1,132 + 828 = $1,960/month",
+    ]
+
+
+def test_the_terms_of_a_sum_behind_a_name_are_no_results_of_it() -> None:
+    lines = "cloud = (0.0497 + 0.1)×2 = 18.6 万元", "in all = 18.6 + 9.9 = 28.5 万元"
+    assert told("云 18.6 万元[1]。", *lines, tag="zh-Hans") == [lines[0]]
+
+
 def test_lines_stand_in_the_order_in_which_the_text_uses_them() -> None:
     lines = "gas: 20000 x 0.0987 = $1,974", "power: 5000 x 0.37 = $1,850", "heat: 5 x 246 = $1,230"
     body = "A pump needs $1,230.[1] Power costs $1,850, gas $1,974.[1] Heat again: $1,230.[1]"

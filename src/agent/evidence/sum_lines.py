@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from agent.core.strings import split_at
 from agent.evidence.claims.statements import Statement, statements
@@ -22,15 +23,20 @@ def results(line: str) -> list[Figure]:
     """Return the figures that a line of a program gives: those behind "=", else all.
 
     Of what stands behind it the first, or all of a mere list: those of another sum are its terms,
-    and a program's "all three" is no number.
+    and a program's "all three" is no number. So are all of a sum behind a mere name: cost = 2 × 3.
     """
-    behind = {text for part in split_at(line, "=＝≈")[1:] for text in _behind(part)}
+    parts = split_at(line, "=＝≈")
+    behind = {text for before, part in pairwise(parts) for text in _behind(part, before)}
     return [one for one in figures(line) if not behind or one.text in behind]
 
 
-def _behind(part: str) -> list[str]:
+def _behind(part: str, before: str) -> list[str]:
     numbers = [each.text for each in figures(part) if any(map(str.isdigit, each.text))]
-    return numbers[:1] if any(sign in part for sign in _OPERATORS) else numbers
+    return numbers[: int(_has_sum(before))] if _has_sum(part) else numbers
+
+
+def _has_sum(part: str) -> bool:
+    return any(sign in part for sign in _OPERATORS)
 
 
 def gives(own: Figure, said: Figure, statement: Statement) -> bool:

@@ -184,13 +184,15 @@ class UsedSums:
             is_plain = number and told[1] and not any(map(str.isalpha, number + told[1]))
             digits = self._alike(told[1], line)
             return f"{minus}{before.strip('-−')}{digits}{behind}" if is_plain else ""
-        if said and not said.kind and said.scale == 1 and abs(own.value) == said.value:
+        is_bare = said and not said.kind and said.scale == 1 and abs(own.value) == said.value
+        if said and is_bare:
             # The unit of a cell's number stands in its head.
-            return f"{before}{self._alike(_parted(said.text)[1], line)}{behind}"
+            number = self._alike(_parted(said.text)[1], line)
         signs = self._currencies.get((own.kind or "", own.factor))
         if not (signs and number and behind) or own.scale != 1 or before.strip("-−"):
-            return ""
-        return f"{before}{signs[0]}{self._written(number, line)}{signs[1]}"
+            return f"{before}{number}{behind}" if is_bare else ""
+        number = number if is_bare else self._written(number, line)
+        return f"{before}{signs[0]}{number}{signs[1]}"
 
     @cached_property
     def _currencies(self) -> dict[tuple[str, Decimal], tuple[str, str]]:
