@@ -33,6 +33,34 @@ def test_advice_gets_no_record_that_its_writer_did_not_cite(
     assert outcome.cite is None
 
 
+SUM = "raw logs a year: 3 × 365 = 1,095 TB"
+
+
+@pytest.mark.parametrize(
+    ("text", "named", "cite"),
+    [
+        ("Up to 100 TB a month, so 3 TB a day[^w0-0].", ["1.1", "2.1"], None),
+        ("Up to 100 TB a month, in all 1,095 TB[^w0-0].", ["1.1", "2.1"], None),
+        ("It takes 3 TB a day[^w0-0].", ["2.1"], None),
+        ("It takes 1,095 TB a year[^w0-0].", ["2.1"], ("c0-0",)),
+        ("It takes 3 TB a day.", ["2.1", "1.1"], ("w0-0",)),
+        ("It takes 1,095 TB a year.", ["2.1", "1.1"], ("c0-0", "w0-0")),
+    ],
+)
+def test_a_calculation_is_put_behind_no_other_source_and_nothing_that_the_question_says(
+    text: str, named: list[str], cite: tuple[str, ...] | None
+) -> None:
+    known = Evidence(
+        {
+            "w0-0": Record(["The tier goes up to 100 TB a month."]),
+            "c0-0": Record([SUM], is_worked=True),
+        },
+        question="Which store for 3 TB a day?",
+    )
+    [one] = statements(text, MARKED)
+    assert proved([one], {0: Ruling(v="s", p=named)}, known)[0].cite == cite
+
+
 def place(name: str, record: str) -> Record:
     return Record([f"{name} | {record}"], cast(Place, {"id": name, "name": name, "source": ""}))
 

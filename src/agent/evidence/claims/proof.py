@@ -312,7 +312,12 @@ def _cite_of(
         return None
     added = [name for name in named if name not in cited][:_MOST_BEHIND]
     lacking = [name for name in added if _has_more(name, cited, statement, evidence)]
-    if not {*cited}.isdisjoint(named):
+    is_borne = not {*cited}.isdisjoint(named)
+    # A calculation is added to no other source, and bears nothing that the question says itself.
+    sums = {name for name in added if evidence.records[name].is_worked}
+    lacking = [name for name in lacking if not (is_borne and name in sums)]
+    added = [name for name in added if name not in sums or name in lacking]
+    if is_borne:
         # Advice that a page bears is no more so by the record of the place that it names.
         told = (*cited, *lacking[: max(0, _MOST_BEHIND - len(cited))])
         return told if told != cited else None
@@ -326,6 +331,8 @@ def _cite_of(
 def _has_more(name: str, others: Sequence[str], statement: Statement, evidence: Evidence) -> bool:
     """Return whether a source has a figure of a statement that the others lack."""
     theirs, given = evidence.figures_of([name]), evidence.figures_of(others)
+    if evidence.records[name].is_worked:
+        given = [*given, *evidence.told]
     return any(
         any(same(figure, other) for other in theirs)
         and not any(same(figure, other) for other in given)
@@ -345,13 +352,20 @@ def _with_sources(
     blocks, found = {one.block for one in statements if one.citations}, list[Outcome]()
     shown = {name for one in statements for name in one.cited}
     for one, outcome in zip(statements, outcomes, strict=True):
-        names = evidence.sources_of(outcome.passages)
+        names = _bearing(one, outcome, evidence)
         sums_up = len(names) > _MOST_BEHIND and shown.issuperset(names)
         is_bare = one.block not in blocks and one.kind not in NAMING and NOT_FOUND not in one.exact
         if outcome.verdict == "supported" and is_bare and not sums_up:
             outcome = replace(outcome, cite=names[:_MOST_BEHIND] or None)
         found.append(outcome)
     return found
+
+
+def _bearing(one: Statement, outcome: Outcome, evidence: Evidence) -> tuple[str, ...]:
+    """Return the sources that bear a statement; a calculation only of what no other one says."""
+    names = evidence.sources_of(outcome.passages)
+    others = [name for name in names if not evidence.records[name].is_worked]
+    return tuple(n for n in names if n in others or _has_more(n, others, one, evidence))
 
 
 def _as_headed(figure: Figure, cell: Statement) -> list[Figure]:
