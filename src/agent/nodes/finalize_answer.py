@@ -17,7 +17,7 @@ from agent.assistants.common.listed_places import found_lines
 from agent.assistants.common.previous import NO_PREVIOUS, planned_before, shown_lines
 from agent.assistants.common.previous_lines import previous_lines
 from agent.assistants.common.services import GetServices, Services
-from agent.assistants.common.shown_records import days_forecast, forecast_lines, ways_said
+from agent.assistants.common.shown_records import days_forecast, forecast_lines
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
 from agent.assistants.common.turn import Share, now_there, share_spent, words_of_user
 from agent.assistants.common.writer import MessageParts, refuse_if_all_failed, write_message
@@ -39,7 +39,6 @@ from agent.evidence.outing.text import (
 from agent.evidence.records import (
     one_a_city,
     place_facts,
-    route_lines,
     route_text,
     weather_text,
     with_weekday,
@@ -258,9 +257,7 @@ def _prompt(draft: Draft, state: OverallState) -> list[BaseMessage]:
         "findings": findings,
         "sources": sources,
         "places": _place_lines(draft, state),
-        "routes": route_lines(
-            ways_said(state.get("routes", []), draft.known_places, language), language
-        ),
+        "routes": draft.way_lines(),
         "weather": forecast_lines(draft.turn, state.get("weather", []), language),
         "outing": outing_lines(outing, language) if (outing := state.get("outing")) else "",
         "gaps": gap_lines(draft.gaps, language, mapped=draft.mapped),

@@ -350,11 +350,15 @@ class Draft:
         records = (
             listed_of(listed, self.places, self.language),
             place_lines(beside_last(listed, self.chosen), self.language),
-            self.ways_unproved,
-            route_lines(self.ways, self.language),
+            self.way_lines(),
             forecast_lines(self.turn, one_a_city(self.state.get("weather", [])), self.language),
         )
         return "\n".join(filter(None, records))
+
+    def way_lines(self) -> str:
+        """Return the turn's ways as lines for a model, below what they do not tell."""
+        lines = (self.ways_unproved, route_lines(self.ways, self.language))
+        return "\n".join(filter(None, lines))
 
     def clean(self, chunk: str) -> str:
         """Return what can be shown of a model's text so far, numbered."""
