@@ -13,6 +13,7 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.assistants.common.listed_places import MOST_TOLD
+from agent.assistants.deep_research import write_report
 from agent.assistants.deep_research.graph import build_graph
 from agent.assistants.deep_research.state import DeepConfiguration
 from agent.core.budget import Meter
@@ -420,6 +421,17 @@ async def test_the_pages_of_a_small_topic_go_to_the_writer_as_they_are_f9() -> N
     async with deep_laboratory(Researcher("成本", "安全")) as lab:
         await lab.ask(ZH, small_topic_tokens=3000)
     assert lab.llm.asked("deep_compress") == []
+    (report,) = lab.llm.asked("deep_report")
+    assert re.search(r'<pages>\s*<page id="w[0-9-]+" title="成本 0 0"', report.user)
+
+
+async def test_a_writer_has_the_beginnings_of_pages_where_to_choose_takes_too_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A busy machine gave a report of sixty pages none of them, and told nobody."""
+    monkeypatch.setattr(write_report, "_SECONDS", 0.0)
+    async with deep_laboratory(Researcher("成本", "安全")) as lab:
+        await lab.ask(ZH, small_topic_tokens=3000)
     (report,) = lab.llm.asked("deep_report")
     assert re.search(r'<pages>\s*<page id="w[0-9-]+" title="成本 0 0"', report.user)
 

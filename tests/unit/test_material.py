@@ -1,7 +1,7 @@
 """What a writer is shown of all that was read: quoted passages first, then the nearest."""
 
 from agent.assistants.common.material import chosen_passages, page_elements, without_shown
-from agent.assistants.common.workspace import Item
+from agent.assistants.common.workspace import Item, RankedPassages
 from agent.evidence.types import Source
 from agent.state import Previous
 
@@ -22,7 +22,9 @@ PAGES = [item("w100-1", RENT, POWER, date="2026-04-02"), item("w100-2", LICENCE)
 
 
 def texts(quotes: dict[str, list[str]], *queries: str, tokens: int = 4000) -> list[str]:
-    return [passage.text for passage in chosen_passages(PAGES, quotes, queries, tokens)]
+    return [
+        passage.text for passage in chosen_passages(RankedPassages(PAGES, queries), quotes, tokens)
+    ]
 
 
 def test_what_notes_quote_comes_first_with_what_stands_around_it() -> None:
@@ -42,13 +44,17 @@ def test_each_query_has_its_best_passage_before_any_has_its_second() -> None:
 def test_no_passage_is_shown_twice_and_no_more_than_there_is_room_for() -> None:
     quotes = {"w100-1": [RENT, POWER], "w100-2": [LICENCE]}
     for tokens in (0, 150, 300, 600, 5000):
-        passages = chosen_passages(PAGES, quotes, ["rent", "power", "licence"], tokens)
+        passages = chosen_passages(
+            RankedPassages(PAGES, ["rent", "power", "licence"]), quotes, tokens
+        )
         assert len({passage.name for passage in passages}) == len(passages)
         assert sum(passage.tokens for passage in passages) <= tokens
 
 
 def test_pages_are_shown_with_their_ids_and_dates_and_what_is_left_out() -> None:
-    rows = page_elements(PAGES, chosen_passages(PAGES[:1], {}, ["power connection"], 170))
+    rows = page_elements(
+        PAGES, chosen_passages(RankedPassages(PAGES[:1], ["power connection"]), {}, 170)
+    )
     head = '<page id="w100-1" title="Notes" site="a.example" published="2026-04-02">'
     assert rows.startswith(head)
     assert "605 kW" in rows

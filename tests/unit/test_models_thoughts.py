@@ -171,3 +171,9 @@ def test_a_stream_says_what_the_whole_text_does(parts: list[str], data: Any) -> 
         said, at = piece if withdrawn else said + piece, at + size
     withdrawn, rest = reader.finish(cut=cut)
     assert (rest if withdrawn else said + rest) == whole.whole(text, cut=cut)
+
+
+@pytest.mark.parametrize("text", ["- [ ] done", "a <  > b", "[\t]", "＜ ＞ 甲"])
+def test_empty_brackets_are_text(text: str) -> None:
+    """A page's list of tasks, quoted, broke the whole reply."""
+    assert without_thoughts(text) == text

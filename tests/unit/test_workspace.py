@@ -6,9 +6,10 @@ import pytest
 
 from agent.assistants.common.workspace import (
     Item,
+    RankedPassages,
     choose,
+    first_passages,
     nearest_pages,
-    shown_nearest_first,
 )
 from agent.assistants.deep_research.write_report import texts_of
 from agent.evidence.citations import Citer, cited_ids
@@ -140,7 +141,8 @@ def test_of_what_is_shown_that_comes_first_which_is_nearest_to_what_found_its_pa
     facts = ["With the DCS lost, the primary goes to read-only mode.", "Etcd has three nodes."]
     item = replace(long_page("w1", *facts), query="lost DCS read-only mode")
     shown = choose([item], ["etcd nodes", "lost DCS"], 400)
-    [texts] = shown_nearest_first([item], shown, ["主库只读", "etcd nodes"]).values()
+    ranked = RankedPassages([item], ["主库只读", "etcd nodes", item.query])
+    [texts] = ranked.nearest_first(shown).values()
     assert facts[0] in texts[0]
     assert {*texts} <= {passage.text for passage in shown}
 
@@ -212,3 +214,19 @@ def test_short_pages_leave_half_of_the_room_to_passages_that_are_nearer() -> Non
     row = f"Of each vCPU class the price is told. {_FILLER}"
     shown = nearest_pages([*short, long_page("w", row)], "vCPU quota", 1000)
     assert any(row in passage.text for passage in shown)
+
+
+def test_where_nothing_was_ranked_each_page_is_heard_before_any_goes_on() -> None:
+    pages = [long_page("w1-1", "One."), long_page("w2-2", "Two.")]
+    shown = first_passages(pages, 400)
+    firsts = [passage.name for passage in shown if passage.name.endswith(".1")]
+    assert firsts == ["w1-1.1", "w2-2.1"]
+    assert sum(passage.tokens for passage in shown) <= 400
+
+
+def test_one_item_is_chosen_from_as_if_it_stood_alone() -> None:
+    fact = "A shard of fifty million vectors needs 92 GB of memory without compression."
+    items = [long_page("w1-1", "One."), long_page("w2-2", fact)]
+    ranked = RankedPassages(items, ["memory for fifty million vectors"])
+    assert [passage.name for passage in ranked.choose(100, of=items[1])] == ["w2-2.30"]
+    assert [passage.name for passage in ranked.choose(60, of=items[0])] == ["w1-1.1"]

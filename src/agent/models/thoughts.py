@@ -49,6 +49,8 @@ class Mark:
 def mark_of(tag: str) -> Mark | None:
     """Return what a tag in any brackets does to the text after it; None for any other tag."""
     inner = tag[1:-1].strip()
+    if not inner:
+        return None
     piped = inner[0] in _PIPES or inner[-1] in _PIPES
     bare = inner.strip(f"{_PIPES} ▁")
     closing, (name, _, attributes) = bare.startswith("/"), bare.lstrip("/ ").partition(" ")

@@ -13,10 +13,10 @@ from agent.assistants.common.search import ask_providers, search_providers
 from agent.assistants.common.services import Services
 from agent.assistants.common.workspace import (
     Item,
+    RankedPassages,
     Workspace,
     item_of_hit,
     nearest_pages,
-    shown_nearest_first,
 )
 from agent.configuration import Configuration
 from agent.core.budget import Meter
@@ -186,7 +186,8 @@ class Looks:
         by_id = {item.id: item for item in items}
         used = [by_id[name] for name in dict.fromkeys(passage.source for passage in chosen)]
         seen = await compute(
-            lambda: shown_nearest_first(used, chosen, [asked]), otherwise=dict[str, list[str]]
+            lambda: RankedPassages(used, [asked]).nearest_first(chosen),
+            otherwise=dict[str, list[str]],
         )
         lines = [f"[^{each.source}] {by_id[each.source].title}: {each.text}" for each in chosen]
         return Looked(

@@ -7,7 +7,7 @@ Eighty pages whole fit into no prompt, and narrow queries find more than room do
 from collections.abc import Iterable, Mapping, Sequence
 
 from agent.assistants.common.previous import renamed_in, turns_of
-from agent.assistants.common.workspace import Item, choose
+from agent.assistants.common.workspace import Item, RankedPassages
 from agent.core.patterns import Linear
 from agent.core.processor import breathe
 from agent.evidence.citations import ID
@@ -25,23 +25,20 @@ _PER_PAGE = 60
 
 
 def chosen_passages(
-    items: Sequence[Item],
-    quotes: Mapping[str, Sequence[str]],
-    queries: Sequence[str],
-    tokens: int,
+    ranked: RankedPassages, quotes: Mapping[str, Sequence[str]], tokens: int
 ) -> list[Passage]:
     """Return the passages that notes quote with those around them, then the nearest to a query.
 
     `quotes` are the sentences that notes have from each item, by its id.
     """
-    tokens -= _PER_PAGE * len(items)
-    kept = _within(_quoted(items, quotes), tokens)
+    tokens -= _PER_PAGE * len(ranked.items)
+    kept = _within(_quoted(ranked.items, quotes), tokens)
     names = {passage.name for passage in kept}
     left = tokens - sum(passage.tokens for passage in kept)
-    nearest = choose(items, queries, left)
+    nearest = ranked.choose(left)
     # What is kept already takes no room of the others.
     again = sum(passage.tokens for passage in nearest if passage.name in names)
-    nearest = choose(items, queries, left + again) if again else nearest
+    nearest = ranked.choose(left + again) if again else nearest
     return [*kept, *(passage for passage in nearest if passage.name not in names)]
 
 

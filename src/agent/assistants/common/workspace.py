@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from itertools import zip_longest
 from urllib.parse import urlsplit
 
-from agent.core.processor import compute, lazy_property
+from agent.core.processor import breathe, compute, lazy_property
 from agent.core.strings import letters_of
 from agent.evidence.claims.passages import Passage
 from agent.evidence.figure_index import FigureIndex
@@ -96,31 +96,111 @@ class Item:
         )  # fmt: skip
 
 
-def passages_by_queries(items: Sequence[Item], queries: Iterable[str]) -> list[Passage]:
-    """Return the passages that bear on any of the queries, the best of each query first.
+class RankedPassages:
+    """Passages of items, held against queries once for any number of choices of them."""
 
-    Then the second best of each, and so on. Where none shares a word or a figure with a query, all
-    of them.
-    """
+    def __init__(self, items: Sequence[Item], queries: Iterable[str]) -> None:
+        self.items = items
+        self.every = [passage for item in items for passage in item.passages]
+        self._queries = [*dict.fromkeys(queries)]
+
+    @lazy_property
+    def places(self) -> dict[str, list[int]]:
+        """Return by query which passages bear on it, the nearest first."""
+        index = Bm25(
+            [passage.text for passage in self.every],
+            [counts for item in self.items for counts in item.counted],
+        )
+        asked = {query: [*filter(states, distinct(figures(query)))] for query in self._queries}
+        most = _FIGURES_READ // max(1, sum(map(bool, asked.values())))
+        rankings = dict[str, list[int]]()
+        for query, told in asked.items():
+            ranked = best_first(index.scores(query))
+            if told:
+                near = {place: self.every[place] for place, _ in ranked[:most]}
+                ranked = best_first(index.scores(query, _figures_within(near, query, told)))
+            rankings[query] = [place for place, score in ranked if score]
+        return rankings
+
+    @lazy_property
+    def best(self) -> list[Passage]:
+        """Return the passages that bear on any query, the best of each first, then the second.
+
+        Where none shares a word or a figure with a query, all of them.
+        """
+        return [self.every[place] for place in _in_turn(self.places.values())] or [*self.every]
+
+    @lazy_property
+    def _best_of(self) -> dict[str, list[Passage]]:
+        found = dict[str, list[Passage]]()
+        for passage in self.best:
+            found.setdefault(passage.source, []).append(passage)
+        return found
+
+    def choose(self, tokens: int, *, of: Item | None = None) -> list[Passage]:
+        """Return the passages nearest to the queries, verbatim, in order; by choice of one item.
+
+        As many as `tokens` hold, the best of each query before the second best of any. Room that
+        is left goes to the beginnings of pages without any, to neighbours, and to the rest in
+        order. What is no longer than that comes whole: a list's next step may share no word with
+        a query.
+        """
+        every = self.every if of is None else of.passages
+        if sum(passage.tokens for passage in every) <= tokens:
+            return [*every]
+        items = self.items if of is None else [of]
+        best = self.best if of is None else self._best_of.get(of.id, [])
+        return _that_fit(_filling(items, every, best), every, tokens)
+
+    def nearest_first(self, shown: Iterable[Passage]) -> dict[str, list[str]]:
+        """Return what is shown of each item: nearest first to what found it, and to all queries.
+
+        They are in the page's language where who reads of it in another one shares no word with
+        it.
+        """
+        names = {passage.name for passage in shown}
+        are_shown = [passage.name in names for passage in self.every]
+        by_item, at = dict[str, range](), 0
+        for item in self.items:
+            by_item[item.id] = range(at, at := at + len(item.passages))
+        order = [place for place in _in_turn(self.places.values()) if are_shown[place]]
+        ranks = {place: rank for rank, place in enumerate(order)}
+        told = dict[str, list[str]]()
+        for item in self.items:
+            breathe()
+            own = [place for place in by_item[item.id] if are_shown[place]]
+            found = [p for p in self.places.get(item.query, ()) if p in by_item[item.id]]
+            first = {place: rank for rank, place in enumerate(found)}
+            last = len(self.every)
+            own.sort(key=lambda p: (first.get(p, last), ranks.get(p, last)))
+            told[item.id] = [self.every[place].text for place in own]
+        return told
+
+
+def first_passages(items: Sequence[Item], tokens: int) -> list[Passage]:
+    """Return the beginnings of all items, then what follows, as `tokens` hold: at no cost."""
     every = [passage for item in items for passage in item.passages]
-    return _nearest(every, [counts for item in items for counts in item.counted], queries)
+    return _that_fit(_filling(items, every, ()), every, tokens)
 
 
-def _nearest(
-    every: Sequence[Passage], counted: Sequence[Counter[str]], queries: Iterable[str]
-) -> list[Passage]:
-    index = Bm25([passage.text for passage in every], counted)
-    asked = {query: [*filter(states, distinct(figures(query)))] for query in queries}
-    most = _FIGURES_READ // max(1, sum(map(bool, asked.values())))
-    rankings = list[list[int]]()
-    for query, told in asked.items():
-        ranked = best_first(index.scores(query))
-        if told:
-            near = {place: every[place] for place, _ in ranked[:most]}
-            ranked = best_first(index.scores(query, _figures_within(near, query, told)))
-        rankings.append([place for place, score in ranked if score])
-    order = [place for places in zip_longest(*rankings) for place in places if place is not None]
-    return [every[place] for place in dict.fromkeys(order)] or [*every]
+def _that_fit(wanted: Iterable[Passage], every: Sequence[Passage], tokens: int) -> list[Passage]:
+    chosen = set[str]()
+    for passage in wanted:
+        if passage.tokens <= tokens and passage.name not in chosen:
+            chosen.add(passage.name)
+            tokens -= passage.tokens
+    return [passage for passage in every if passage.name in chosen]
+
+
+def _in_turn(rankings: Iterable[Sequence[int]]) -> list[int]:
+    """Return the first of each, the second of each, and so on, each place once."""
+    order = (place for places in zip_longest(*rankings) for place in places)
+    return [place for place in dict.fromkeys(order) if place is not None]
+
+
+def passages_by_queries(items: Sequence[Item], queries: Iterable[str]) -> list[Passage]:
+    """Return the passages that bear on any of the queries, as `RankedPassages.best` has them."""
+    return RankedPassages(items, queries).best
 
 
 def _figures_within(
@@ -155,21 +235,8 @@ def _counts(figure: Figure, counted: str, text: str) -> bool:
 
 
 def choose(items: Sequence[Item], queries: Iterable[str], tokens: int) -> list[Passage]:
-    """Return the passages nearest to the queries, verbatim, in the order of the items.
-
-    As many as `tokens` hold, the best of each query before the second best of any. Room that is
-    left goes to the beginnings of pages without any, to neighbours, and to the rest in order.
-    What is no longer than that comes whole: a list's next step may share no word with a query.
-    """
-    every = [passage for item in items for passage in item.passages]
-    if sum(passage.tokens for passage in every) <= tokens:
-        return every
-    chosen = set[str]()
-    for passage in _filling(items, every, passages_by_queries(items, queries)):
-        if passage.tokens <= tokens and passage.name not in chosen:
-            chosen.add(passage.name)
-            tokens -= passage.tokens
-    return [passage for passage in every if passage.name in chosen]
+    """Return the passages nearest to the queries, as `RankedPassages.choose` has them."""
+    return RankedPassages(items, queries).choose(tokens)
 
 
 def nearest_pages(items: Sequence[Item], asked: str, tokens: int) -> list[Passage]:
@@ -186,23 +253,6 @@ def nearest_pages(items: Sequence[Item], asked: str, tokens: int) -> list[Passag
             whole[name] = by_id[name]
     rest = choose([item for item in items if item.id not in whole], [asked], tokens)
     return [passage for item in whole.values() for passage in item.passages] + rest
-
-
-def shown_nearest_first(
-    items: Iterable[Item], shown: Iterable[Passage], queries: Sequence[str]
-) -> dict[str, list[str]]:
-    """Return what is shown of each item: nearest first to what found it, and to other queries.
-
-    They are in the page's language where who reads of it in another one shares no word with it.
-    """
-    names = {passage.name for passage in shown}
-    told = dict[str, list[str]]()
-    for item in items:
-        own = [it for it in zip(item.passages, item.counted, strict=True) if it[0].name in names]
-        passages, counted = [passage for passage, _ in own], [counts for _, counts in own]
-        nearest = _nearest(passages, counted, [item.query, *queries])
-        told[item.id] = [passage.text for passage in nearest]
-    return told
 
 
 def _filling(

@@ -16,7 +16,7 @@ from agent.assistants.common.previous_lines import previous_lines
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
 from agent.assistants.common.turn import Share, context_limit, meter_of, room_of, share_spent
-from agent.assistants.common.workspace import Item
+from agent.assistants.common.workspace import Item, RankedPassages
 from agent.assistants.deep_research.compress_topic import topic_element
 from agent.assistants.deep_research.explore import ENDING, left
 from agent.assistants.deep_research.notes import calculated, shown_notes, unshown_record_lines
@@ -157,9 +157,8 @@ def _prompt(
     target = answer_language(turn)
     bare = prompt_tokens(task_prompt("deep_review", target, topics="", pages="", **values))
     free = limit - bare
-    shown = (
-        chosen_passages(read, {}, _wanted(state, read), min(_PASSAGES, free // 3)) if read else []
-    )
+    ranked = RankedPassages(read, _wanted(state, read))
+    shown = chosen_passages(ranked, {}, min(_PASSAGES, free // 3)) if read else []
     pages = page_elements(read, shown)
     topics = _topics(state, free - estimated_tokens(pages), shown)
     full = task_prompt("deep_review", target, topics=topics, pages=pages, **values)

@@ -38,7 +38,7 @@ from agent.assistants.common.whole_documents import (
     rest_of,
     with_whole_documents,
 )
-from agent.assistants.common.workspace import Item, Workspace, choose, shown_nearest_first
+from agent.assistants.common.workspace import Item, RankedPassages, Workspace, first_passages
 from agent.assistants.common.writer import MessageParts, refuse_if_all_failed, write_message
 from agent.assistants.deep_research.compress_topic import Compression, topic_element
 from agent.assistants.deep_research.notes import result_lines, shown_notes
@@ -75,6 +75,9 @@ _EMPHASIS = str.maketrans({sign: f"\\{sign}" for sign in "*_"})
 _MAX_TITLE = 80
 _MATERIAL = 60_000
 """Tokens of passages that the writer is shown at most."""
+_SECONDS = 60.0
+"""To choose passages among all that was read, on a processor that others use, too: a report
+without them is another report."""
 _THOUGHTS = 3000
 """Tokens of the lead's thoughts, the last ones first."""
 _UNNAMED = 600
@@ -274,7 +277,12 @@ class _Report:
         # A thought may name an id that nothing has.
         known = only_known(thoughts, self.draft.sources)
         room = free - estimated_tokens(self._noted(share, known))
-        shown = await compute(lambda: self._passages(min(_MATERIAL, room)), otherwise=list[Passage])
+        size = min(_MATERIAL, room)
+        shown = await compute(
+            lambda: self._passages(size),
+            otherwise=lambda: self._beginnings(size),
+            seconds=_SECONDS,
+        )
         noted = await compute(lambda: self._noted(share, known, shown), otherwise=Raw)
         pages = Raw("\n".join(filter(None, [page_elements(self.read, shown), fence(lines)])))
         parts = {"documents": document_elements(self.whole), "topics": noted, "pages": pages}
@@ -310,13 +318,23 @@ class _Report:
         found = (item.query for item in self.read)
         wanted = [*queries, *found, *self.asked().plan, self.draft.turn["question"]]
         wanted = list(filter(None, wanted))
-        shown = chosen_passages(self.read, quotes, wanted, tokens)
+        ranked = RankedPassages(self.read, wanted)
+        shown = chosen_passages(ranked, quotes, tokens)
         named = {page["id"] for page in kept_pages(self.state)} | quotes.keys()
         others = [item for item in self.read if named and item.id not in named]
-        few = {p.name for item in others for p in choose([item], wanted, _UNNAMED)}
+        few = {p.name for item in others for p in ranked.choose(_UNNAMED, of=item)}
         silent = {item.id for item in others}
         shown = [p for p in shown if p.source not in silent or p.name in few]
-        self.draft.show(shown_nearest_first(self.read, shown, wanted))
+        self.draft.show(ranked.nearest_first(shown))
+        return shown
+
+    def _beginnings(self, tokens: int) -> list[Passage]:
+        """Return the beginnings of what was read: what is shown where to choose takes too long."""
+        shown = first_passages(self.read, tokens - _PER_TOPIC * len(self.read))
+        told = {item.id: list[str]() for item in self.read}
+        for passage in shown:
+            told[passage.source].append(passage.text)
+        self.draft.show(told)
         return shown
 
     def _unread_lines(self) -> str:

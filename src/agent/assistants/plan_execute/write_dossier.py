@@ -31,7 +31,7 @@ from agent.assistants.common.whole_documents import (
     rest_of,
     with_whole_documents,
 )
-from agent.assistants.common.workspace import Item, choose, runs, shown_nearest_first
+from agent.assistants.common.workspace import Item, RankedPassages, runs
 from agent.assistants.common.writer import MessageParts, write_message
 from agent.assistants.plan_execute.documents import figure_text, kind_and_date, source_name
 from agent.assistants.plan_execute.search_info import distinct_questions, page_title
@@ -420,8 +420,9 @@ class _Dossier:
         asked = self.asked()
         queries = [self.draft.turn["question"], *asked.plan, *state.get("pre_questions", [])]
         queries += [query for task in state["tasks"] for query in task_queries(task)]
-        chosen = choose(items, queries, tokens)
-        self.draft.show(shown_nearest_first(items, chosen, queries))
+        ranked = RankedPassages(items, queries)
+        chosen = ranked.choose(tokens)
+        self.draft.show(ranked.nearest_first(chosen))
         shown: dict[str, list[ClaimPassage]] = {}
         for passage in chosen:
             shown.setdefault(passage.source, []).append(passage)
