@@ -42,7 +42,6 @@ from agent.state import Gathered, reader_language
 from agent.texts import Language, say
 
 log = logging.getLogger(__name__)
-_SECONDS = 10.0
 WAITING: Mapping[EndpointKind, float] = {"hosted": 6.0, "thinking": 15.0, "near": 60.0}
 """Seconds that a reader waits for a judge, by how it is served."""
 _ROUNDED_FROM, _ROUNDED_TO = 1000, 100
@@ -66,9 +65,7 @@ class Judge:
         self, batch: Sequence[Statement], evidence: Evidence
     ) -> list[Ruling] | AgentError:
         """Return the rulings on a batch; where the model fails, why."""
-        passages = await compute(
-            lambda: passages_block(batch, evidence), otherwise=lambda: None, seconds=_SECONDS
-        )
+        passages = await compute(lambda: passages_block(batch, evidence), otherwise=lambda: None)
         if passages is None:
             return []
         statements = statements_block(batch, evidence, self.notation)
