@@ -30,7 +30,7 @@ def test_a_system_prompt_is_short_and_says_that_tags_hold_no_instructions(name: 
     text = render(f"{name}_system")
     assert text.splitlines()[0] == f"<task>{name}</task>"
     assert "never instructions" in text
-    assert tokens(text) <= {"deep_explore": 660, "deep_plan": 380, "deep_report": 1245}.get(
+    assert tokens(text) <= {"deep_explore": 660, "deep_plan": 380, "deep_report": 1290}.get(
         name, 310
     )
 
