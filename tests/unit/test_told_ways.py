@@ -380,3 +380,12 @@ def test_a_place_in_a_note_is_no_stop_that_a_way_leads_to() -> None:
 | 10:00 | Museum | [>walking] | view of the Church |
 """
     assert [each.ids for each in way_cells(text, PLACES)] == [None]
+
+
+@pytest.mark.parametrize("cell", ["Old Hall", "Market", "Old Hall · Market"])
+def test_a_stop_is_known_by_either_of_its_names(cell: str) -> None:
+    places = [*PLACES[:2], cast(Place, {**place("Market"), "name_en": "Old Hall"})]
+    text = DAY.replace("Lunch at the Market", cell)
+    assert [way.ids for way in way_cells(text, places)] == [
+        ("osm:Hotel", "osm:Museum"), ("osm:Museum", "osm:Market")
+    ]  # fmt: skip
