@@ -501,6 +501,23 @@ async def test_a_declared_sum_leaves_its_value_in_the_text_and_its_line_at_the_c
     assert "[=" not in text
 
 
+async def test_a_line_cites_the_sources_of_its_numbers_and_these_stand_in_the_list() -> None:
+    draft = f"# 报告\n\n两块合[=两块: 2 × 42 [^t0-2] = 84 美元]，{RIGHT}[^t0-0]。"
+
+    def writes_by_ids(turn: ModelTurn) -> ModelReply:
+        return ModelReply(text=with_ids(turn, draft))
+
+    async with lab_of(deep_report=writes_by_ids) as lab:
+        state = await lab.ask(ZH)
+    text, sources = str(answer_of(state).text), told(state)["sources"]
+    assert "两块合84 美元[1a]，成本为40美元/千瓦时[2](" in text
+    assert [one["number"] for one in sources] == [1, 2, 3]
+    assert sources[0]["sums"] == ["a. 两块: 2 × 42 = 84 美元 [3]"]
+    assert "   - a. 两块: 2 × 42 = 84 美元 \\[3\\]\n2. [" in text
+    assert sources[2]["url"].endswith("/2")
+    assert "inputs" not in sources[0]
+
+
 async def test_a_declared_sum_that_does_not_hold_goes_to_the_revision_with_the_reason() -> None:
     draft = DECLARED.format(last=ASSUMED.replace("~", "")) + "四块合[=4 × 40 = 190 美元]。"
     mended = edits(("2", f"两块合80美元，三块合{ASSUMED}。"), ("3", "四块合[=4 × 40 = 160 美元]。"))

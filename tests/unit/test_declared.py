@@ -1,7 +1,8 @@
 """What becomes of declared sums in a text: values that cite lines, however the text is cut."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
+from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -34,6 +35,7 @@ class Writer:
         self.sources: dict[str, Source] = {"w0-0": PAGE}
         self.state: dict[str, Any] = {"routes": []}
         self.citer = Citer(self.sources)
+        self.inputs = dict[frozenset[Decimal], Sequence[str]]()
         texts = {"w0-0": Record(["A room is €40.50."], page="w0-0")}
         known = asyncio.get_running_loop().create_future()
         known.set_result(Evidence(texts, question="Two rooms for 7 nights?"))
@@ -76,6 +78,7 @@ async def test_a_line_is_one_source_however_often_it_is_declared() -> None:
     assert [*writer.sources] == ["w0-0", "c0-0"]
     [seven] = writer.sources["c0-0"]["assumed"]
     assert seven.endswith("= €329.50 (35.5 assumed)")
+    assert [*writer.inputs.values()] == [["w0-0"], []], "what a writer cites in a sign"
     assert "[=more: 2 × 99.25 = €198.50]" in text
     assert exact.sums.unproved == {"[=more: 2 × 99.25 = €198.50]": "nowhere: 99.25"}
     again = Revised(f"[=rooms: 2 × 40.5 = €81] or [=three: 3 × 40.5 = €121.50], {text}")

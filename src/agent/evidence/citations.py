@@ -18,7 +18,6 @@ from agent.evidence.markdown import (
     after_link,
     end_of_plain,
     is_link_target,
-    link_url,
     scan_url,
     without_urls,
     would_spell,
@@ -189,6 +188,10 @@ class Citer:
         """Return the number of a source that is cited somewhere else in the text."""
         return self._numbering.number(source)
 
+    def citation(self, source: Source) -> str:
+        """Return how the text cites a source."""
+        return self._numbering.citation(source)
+
     @property
     def used(self) -> list[Source]:
         """Return the cited sources by their `number`; two ids of one URL are one source."""
@@ -297,9 +300,7 @@ class Citer:
         after = after_link(text, end + 1, final)
         if names is not None:
             return self._marker(text, names, end + 1, after)
-        if content.startswith("="):
-            return self._literal(text, at, 1)  # A sum that code works out is no link.
-        if after in (None, _HOLD) or not _SIMPLE_TEXT.fullmatch(content):
+        if after in (None, _HOLD) or content[:1] == "=" or not _SIMPLE_TEXT.fullmatch(content):
             return _HOLD if after == _HOLD else self._literal(text, at, 1)
         self._gap = True
         if not content.strip().isdigit():
@@ -531,8 +532,7 @@ class Citer:
                 self._blank = ""
             if self._tail[-1:] in ("!", "\\") and not self._blank:
                 self._emit_raw(" ")
-            url = link_url(source["url"])
-            self._emit_raw(f"[{number}]({url})" if url else f"[{number}]")
+            self._emit_raw(self.citation(source))
             self._adjacent.add(number)
 
     def _drop_url(self) -> None:

@@ -42,6 +42,11 @@ class Numbering:
             entry["quotes"] = list(dict.fromkeys([*entry["quotes"], *source["quotes"]]))
         return entry.get("number") or 0
 
+    def citation(self, source: Source) -> str:
+        """Return how a text cites a source: its number, a link where it has an address."""
+        number, url = self.number(source), link_url(source["url"])
+        return f"[{number}]({url})" if url else f"[{number}]"
+
 
 def is_kept(name: str) -> bool:
     """Return whether an id is one of a workspace (`w482-17`), which no turn counts up to."""

@@ -1,7 +1,7 @@
-"""Lead a citation of a calculation to the line of it that gives the figure: `[1]` to `[1c]`."""
+"""Lead a citation of a calculation to its line that gives the figure, and that to its sources."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -78,7 +78,7 @@ def with_line_citations(
 def _line_citations(text: str, sources: Sequence[Source]) -> list[tuple[int, int, str]]:
     """Return where a text cites a line of a calculation, and how it cites that then."""
     lines = {
-        f"[{number}]": [results(line) for line in sums]
+        f"[{number}]": [results(uncited(line)) for line in sums]
         for source in sources
         if (number := source.get("number")) and (sums := source.get("sums"))
     }
@@ -116,3 +116,24 @@ def _line_of(said: Figure, statement: Statement, lines: Sequence[Sequence[Figure
     is_telling = said.kind or abs(said.value) >= _TELLING
     rounded = [at for at, found in enumerate(giving) if found and is_telling]
     return next((places[0] for places in (exact, rounded) if len(places) == 1), None)
+
+
+def inputs_of(used: Iterable[Source], text: str) -> str:
+    """Return the citations of the sources of sums whose calculation a text cites, line by line."""
+    cited = {match[1] for match in CITATION.finditer(text)}
+    told = (one.get("inputs", ()) for one in used if str(one.get("number")) in cited)
+    return "\n".join(line for lines in told for line in lines)
+
+
+def with_inputs(used: Iterable[Source], inputs: str = "") -> list[Source]:
+    """Return sources whose sums cite the sources of their numbers by these, line by line."""
+    left, told = iter(inputs.split("\n")), list[Source]()
+    for one in used:
+        source = one.copy()
+        lines = source.pop("inputs", [])
+        marks = [CITATION.sub(r"[\1]", next(left, "")) for _ in lines] if inputs else []
+        if marks:
+            pairs = zip(source.get("sums", []), marks, strict=True)
+            source["sums"] = [f"{line} {mark}".rstrip() for line, mark in pairs]
+        told.append(source)
+    return told

@@ -55,8 +55,11 @@ class Source(TypedDict):
     sums: NotRequired[list[str]]
     """Of a calculation the lines that the text uses, with their figures as it writes them.
 
-    Each is behind its letter, in the order of the text, which cites it by that: `[1c]`.
+    Each is behind its letter, in the order of the text, which cites it by that: `[1c]`. Where the
+    sources of its numbers are known, they are cited at its end.
     """
+    inputs: NotRequired[list[str]]
+    """Of each of these lines the citations of its numbers' sources, until they stand behind it."""
     assumed: NotRequired[list[str]]
     """Of a calculation the lines that rest on numbers from nowhere, as its quote has them."""
 

@@ -5,11 +5,13 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
+from typing import Any, cast
 
 from agent.assistants.common.draft import Draft
+from agent.assistants.common.inputs import Inputs
 from agent.assistants.common.tool_results import rounded
 from agent.assistants.common.toolbox import is_calculation
-from agent.evidence.citations import inert
+from agent.evidence.citations import ids_in, inert
 from agent.evidence.claims.statements import Statement, statements
 from agent.evidence.figures import Figure, figures
 from agent.evidence.notation import LINKED
@@ -49,15 +51,33 @@ def calculations(draft: Draft) -> str:
     for source in used.values():
         # The text may have been told its sums before it was corrected.
         source.pop("sums", None)
+        source.pop("inputs", None)
+    inputs = _inputs(draft, used)
     for key, mark in numbers.items():
         if lines := chosen.pop(mark, []):
             used[key]["sums"] = lettered(lines)
+            if inputs:
+                found = ([draft.sources[name] for name in names] for names in inputs.of(lines))
+                used[key]["inputs"] = ["".join(map(draft.citer.citation, one)) for one in found]
     blocks = [
         "\n".join(f"- {inert(line)}".translate(_EMPHASIS) for line in lines)
         for lines in chosen.values()
     ]
     head = f"**{say('deep_research.calculated', draft.language)}**"
     return draft.by_code("\n\n".join([head, *blocks]) if blocks else "")
+
+
+def _inputs(draft: Draft, used: Container[str]) -> Inputs | None:
+    """Return what finds the sources of lines: what the text or a thought of the lead names."""
+    reading = draft.claims.evidence if draft.claims else None
+    evidence = reading.result() if reading and reading.done() else None
+    noted = ids_in("\n".join(cast(Mapping[str, Any], draft.state).get("notes") or []))
+    keys = {
+        name: key
+        for name, source in draft.sources.items()
+        if not is_calculation(source) and ((key := source_key(source)) in used or name in noted)
+    }
+    return Inputs(evidence, keys, draft.inputs) if evidence else None
 
 
 @dataclass(frozen=True)

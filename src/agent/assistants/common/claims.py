@@ -47,7 +47,7 @@ from agent.evidence.references import (
     without_bare_list,
 )
 from agent.evidence.revision import Revised
-from agent.evidence.sum_lines import with_line_citations
+from agent.evidence.sum_lines import inputs_of, with_inputs, with_line_citations
 from agent.evidence.tables import signs_in
 from agent.evidence.told_ways import WAY
 from agent.evidence.totals import Total
@@ -442,8 +442,10 @@ class ClaimCheck:
         ends = closing.find(self.quoted) + len(self.quoted)
         quoted, closing = closing[:ends], closing[ends:]
         cited = [*(part.text for part in parts), quoted, closing]
-        whole, used = renumbered("\0".join(cited), self.used)
-        *texts, quoted, closing = whole.split("\0")
+        text = "\0".join(cited)
+        whole, used = renumbered(f"{text}\0{inputs_of(self.used, text)}", self.used)
+        *texts, quoted, closing, inputs = whole.split("\0")
+        used = with_inputs(used, inputs)
         parts = [replace(part, text=text) for part, text in zip(parts, texts, strict=True)]
         ids = {source_key(source): source["id"] for source in used}
         shown = {name: ids.get(source_key(one), name) for name, one in self.sources.items()}
@@ -517,7 +519,7 @@ def unchecked(streamed: str, body: str, used: list[Source], language: Language) 
     note = f"\n\n{say('answer.not_checked', language)}" if body else ""
     return Checked(
         text=f"{streamed[:end]}{note}{streamed[end:]}",
-        used=used,
+        used=with_inputs(used),
         counts=counts([]),
         statements=[],
         extent=[begins, end],

@@ -8,9 +8,11 @@ from functools import partial
 from itertools import count
 
 from agent.assistants.common.draft import Draft
+from agent.assistants.common.inputs import numbers_of
 from agent.assistants.common.toolbox import calculation
 from agent.core.processor import compute
 from agent.core.strings import is_wide
+from agent.evidence.citations import MARKER
 from agent.evidence.claims.passages import Evidence
 from agent.evidence.declared_sums import DeclaredSum, declared_sums, unclosed
 from agent.evidence.formulas import values_of
@@ -86,6 +88,11 @@ class DeclaredSums:
         if assumed := [told for line, told in lines.items() if told != line]:
             source["assumed"] = assumed
         draft.add([source], {})
+        ids = {str(source.get("number")): source["id"] for source in draft.citer.used}
+        for one in new:
+            marks = (MARKER.match(mark) or CITATION.match(mark) for mark in one.cited)
+            named = (ids.get(mark[1], mark[1]) for mark in marks if mark)
+            draft.inputs[numbers_of(one.line)] = [n for n in named if n in draft.sources]
         self._sources |= dict.fromkeys(lines, source)
 
     def _assumed(self, one: DeclaredSum) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
 from functools import cached_property
 from typing import Any, cast
 
@@ -204,6 +205,11 @@ class Draft:
     @cached_property
     def seen(self) -> dict[str, list[str]]:
         """Return what of each source a model was shown that writes the text, the nearest first."""
+        return {}
+
+    @cached_property
+    def inputs(self) -> dict[frozenset[Decimal], Sequence[str]]:
+        """Return the ids that the writer cites for the numbers of declared sums, by these."""
         return {}
 
     @cached_property

@@ -16,7 +16,6 @@ from agent.core.faults import await_or_else
 from agent.core.processor import compute
 from agent.evidence.claims.corrected import Part
 from agent.evidence.declared_sums import SIGN
-from agent.evidence.markdown import link_url
 from agent.evidence.names import map_name
 from agent.evidence.references import CITATION
 from agent.evidence.revision import Revised, rewritten
@@ -197,9 +196,7 @@ class FilledIn:
         """
         if "estimated" in way or CITATION.match(text, cell.end):
             return ""
-        source = self.draft.sources[way["source"]]
-        url, number = link_url(source["url"]), self.draft.citer.number(source)
-        return f" [{number}]({url})" if url else f" [{number}]"
+        return f" {self.draft.citer.citation(self.draft.sources[way['source']])}"
 
 
 def _argument(cell: WayCell, begin: Place, end: Place) -> str:

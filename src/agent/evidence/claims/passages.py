@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -171,6 +171,17 @@ class Evidence:
         """Return whether a sum's term is plain, or stands among values or in any passage."""
         there = self._figures.values
         return is_plain(term) or any(n in values or n in there for n in forms_of(term))
+
+    @lazy_property
+    def sayers(self) -> Mapping[Decimal, Collection[str]]:
+        """Return the sources that say each number as it is written; what was worked out is none."""
+        found = defaultdict[Decimal, dict[str, None]](dict)
+        for passage in self.passages:
+            breathe()
+            if passage.source != KNOWN and not self.is_worked(passage):
+                for number in (n for f in passage.figures for n in (f.value, f.bare)):
+                    found[number][passage.source] = None
+        return found
 
     def has(self, figure: Figure) -> bool:
         """Return whether any passage says a figure, or it is one of the next days."""
