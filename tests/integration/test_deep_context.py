@@ -59,6 +59,26 @@ async def test_a_model_that_never_changes_its_topic_has_it_archived_by_force() -
     assert len(state["messages"]) == 2
 
 
+async def test_what_the_last_calls_brought_is_read_though_the_messages_before_are_cleared() -> None:
+    count = iter(range(1000))
+
+    def rule(turn: ModelTurn) -> ModelReply:
+        number = next(count)
+        return ModelReply(calls=(think("甲" * 400), search(f"甲 {number}", f"乙 {number}")))
+
+    llm, web = Researcher(deep_explore=rule), Web(text=long_page, count=8)
+    async with deep_laboratory(llm, web=web) as lab:
+        state = await lab.ask(ZH, context_token_limit=LIMIT, max_exploration_rounds=8)
+    turns = llm.asked("deep_explore")
+    assert told(state)["checks"]["forced_archives"] >= 3
+    assert max(tokens_of(turn) for turn in turns) <= LIMIT
+    for number, turn in enumerate(turns[1:]):
+        read = [result.text for result in turn.tool_results if result.name == "tavily_search"]
+        assert f"甲 {number}第" in read[-1]
+        assert f"乙 {number}第" in read[-1]
+        assert read[-1].count("</results>") == 2
+
+
 async def test_the_checkpoint_of_a_finished_topic_holds_none_of_its_messages() -> None:
     async with deep_laboratory(Researcher("成本", "安全")) as lab:
         await lab.ask(ZH)

@@ -408,8 +408,7 @@ class _Step:
 
     def _share(self, results: int) -> int:
         """Return the tokens of one result, so that the next prompt stays within its limit."""
-        maps = offers_maps(self.state, self.configuration)
-        free = room(self.state, self.configuration, maps=maps) * 9 // 10 - 1000
+        free = room(self.state, self.configuration) * 9 // 10 - 1000
         return min(_MAX_TOKENS, max(_LEAST_TOKENS, free // max(results, 1)))
 
     def _update(

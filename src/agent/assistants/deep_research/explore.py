@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Sequence
 from itertools import groupby
 from typing import Any, Literal, cast
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 from pydantic import BaseModel
@@ -52,6 +52,7 @@ from agent.assistants.deep_research.state import (
 from agent.assistants.deep_research.tools import (
     SEARCH,
     THINK,
+    last_step,
     offers_maps,
     own_tools,
     reads_left,
@@ -59,7 +60,7 @@ from agent.assistants.deep_research.tools import (
 from agent.configuration import Configuration
 from agent.core.budget import Meter, no_usage
 from agent.core.progress import event
-from agent.core.strings import cut_to_tokens, estimated_tokens
+from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens
 from agent.evidence.citations import MARKER
 from agent.evidence.queries import clean_text
 from agent.evidence.records import with_weekday
@@ -171,8 +172,27 @@ def explore_prompt(
         "left": left(state, configuration),
         "question": cut_to_tokens(turn["question"], limit // 5),
     }
-    prompt = [*task_prompt("deep_explore", **values), *topic_messages(state)]
-    return with_wishes(prompt, state)
+    prompt = task_prompt("deep_explore", **values)
+    free = limit - prompt_tokens(prompt) - _tool_tokens(state, configuration)
+    return with_wishes([*prompt, *_fitting(topic_messages(state), free)], state)
+
+
+def _fitting(messages: list[AnyMessage], tokens: int) -> list[AnyMessage]:
+    """Return a topic's messages, their results cut to shares where all have no room."""
+    texts = [str(each.text) for each in messages if isinstance(each, ToolMessage)]
+    size = prompt_tokens(messages)
+    if size <= tokens:
+        return messages
+    free = tokens - size + sum(map(estimated_tokens, texts))
+    shares = iter(cut_to_shares(texts, max(0, free)))
+    return [
+        each.model_copy(update={"content": next(shares)}) if isinstance(each, ToolMessage) else each
+        for each in messages
+    ]
+
+
+def _tool_tokens(state: DeepState, configuration: Configuration) -> int:
+    return _TOOLS + (_MAP_TOOLS if offers_maps(state, configuration) else 0)
 
 
 def lead_limit(turn: Turn, configuration: Configuration) -> int:
@@ -225,10 +245,10 @@ def topics_done(state: DeepState) -> str:
     return "\n".join(lines)
 
 
-def room(state: DeepState, configuration: Configuration, *, maps: bool) -> int:
+def room(state: DeepState, configuration: Configuration) -> int:
     """Return the tokens that the next prompt could still take."""
     used = prompt_tokens(explore_prompt(state, configuration))
-    return lead_limit(state["turn"], configuration) - used - _TOOLS - (_MAP_TOOLS if maps else 0)
+    return lead_limit(state["turn"], configuration) - used - _tool_tokens(state, configuration)
 
 
 ENDING = frozenset({"rounds_spent", "run_share_spent", "model_stuck", "model_failed"})
@@ -418,11 +438,14 @@ def _intent(kind: Any, reason: str) -> Intent:
 
 
 def _is_full(state: DeepState, configuration: Configuration) -> bool:
-    """Return whether the topic's messages leave no room for results, or took too many rounds."""
-    if not topic_messages(state):
+    """Return whether the topic's messages leave no room for results, or took too many rounds.
+
+    The last step's are none of them: what they have brought nobody has read.
+    """
+    messages = topic_messages(state)
+    if len(messages) == len(last_step(messages)):
         return False
-    maps = offers_maps(state, configuration)
-    free = room(state, configuration, maps=maps)
+    free = room(state, configuration)
     full = free < lead_limit(state["turn"], configuration) // _LEAST_ROOM
     return full or state["topic_rounds"] >= ROUNDS_PER_TOPIC
 

@@ -40,7 +40,13 @@ from agent.assistants.deep_research.state import (
     merge_topics,
     topic_messages,
 )
-from agent.assistants.deep_research.tools import SEARCH, last_thought, looked_up, moved_calls
+from agent.assistants.deep_research.tools import (
+    SEARCH,
+    last_step,
+    last_thought,
+    looked_up,
+    moved_calls,
+)
 from agent.configuration import Configuration
 from agent.core.budget import add_usage, no_usage
 from agent.core.progress import Emit, event
@@ -76,17 +82,20 @@ async def switch_topic(
     if goes_on and intent["kind"] == "change":
         runtime.stream_writer(event("topic_started", NODE, text=topic, count=entries))
     log.info("turn=%s %s: %s, %d topics", state["turn"]["id"], NODE, intent["kind"], entries)
+    is_cleared = intent["kind"] == "clear" and not intent.get("calls")
+    # What the last calls have brought nobody has read.
+    unread = last_step(messages) if is_cleared else []
     calls = moved_calls(intent.get("calls", [])) if goes_on else []
     switched = DeepUpdate(
         messages=_removals(state),
-        topic_messages=replaced(calls),
+        topic_messages=replaced([*unread, *calls]),
         search_results=archive.entries,
         pages_found=replaced([]),
         pages_left=replaced(_pages_left(state, archive.entries)),
-        links_found=replaced([]),
+        links_found=[] if is_cleared else replaced([]),
         topic=topic,
         positions={**state.get("positions", {}), **located(messages)},
-        notes=[] if _is_dropped(state) else thoughts_of(state["topic"], messages),
+        notes=_notes(state, messages[: len(messages) - len(unread)]),
         plan=_plan(
             state,
             intent,
@@ -117,6 +126,10 @@ def _last_try(state: DeepState) -> Intent | None:
     if intent["kind"] != "end" or intent["urls"] is None or found or is_known:
         return None
     return Intent(**{**intent, "kind": "clear", "calls": calls_of_our_own(state).tool_calls})
+
+
+def _notes(state: DeepState, messages: Sequence[AnyMessage]) -> list[str]:
+    return [] if _is_dropped(state) else thoughts_of(state["topic"], messages)
 
 
 def _removals(state: DeepState) -> list[Any]:

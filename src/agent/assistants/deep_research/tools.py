@@ -218,6 +218,12 @@ def looked_up(messages: Sequence[AnyMessage]) -> bool:
     )
 
 
+def last_step(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Return the model's last message of a topic with the answers to it."""
+    at = max((n for n, each in enumerate(messages) if isinstance(each, AIMessage)), default=0)
+    return list(messages[at:])
+
+
 def was_reminded(messages: Sequence[AnyMessage]) -> bool:
     """Return whether an end was refused before because of planned topics, which it named."""
     return any(
