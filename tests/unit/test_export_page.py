@@ -403,6 +403,19 @@ def test_every_export_lists_what_a_source_corrected_with_its_words() -> None:
     assert "按来源核对" not in markdown_document(answer())
 
 
+def test_a_passage_that_a_message_keeps_the_beginning_of_is_told_from_its_source() -> None:
+    row = statement(0, 9, "revised", "Hot storage, 7 days, one")
+    passage = (
+        "Hot storage, 7 days, one replica: 14 TB at 0.122 a GB. "
+        + "It is billed by the hour. " * 20
+    )
+    found = [Source(**{**source(), "quotes": [f"Prices. {passage}"]})]
+    written = markdown_document(answer(statements=[row], sources=found))
+    told = written.split("## 按来源核对的句子\n\n")[1].splitlines()[0]
+    assert "one replica: 14 TB at 0.122 a GB. It is billed" in told
+    assert len(told) < 300
+
+
 CLAIMS = {
     "total": 18, "quoted": 12, "computed": 1, "own": 0, "rematched": 2, "attached": 1,
     "repaired": 0, "marked": 2,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import Any, Final, TypeVar
 
+from agent.core.strings import cut_at_break
 from agent.evidence.demand_words import signed_verdicts, verdicts_asked
 from agent.evidence.geo import decimal_text
 from agent.evidence.names import origins_of, titled_name
@@ -168,13 +169,22 @@ def checked_sentences(answer: FinishedAnswer) -> list[CheckedSentence]:
             text = _LINK.sub("", answer.answer[row["start"] : row["end"]])
             source = known.get(row.get("source") or "")
             cited, url = (source.get("number") or 0, source["url"]) if source else (0, "")
-            words = row.get("says") or row["quote"]
+            words = row.get("says") or _passage(row["quote"], source)
             verdict = say(f"export.checked.{row['verdict']}", answer.language, quote=words)
             text = " ".join(text.replace("**", "").split())
             found.append(CheckedSentence(text, verdict, cited, url))
     return found
 
 
+def _passage(begun: str, source: Source | None) -> str:
+    """Return a passage; a message of many statements keeps its beginning alone."""
+    quotes = source["quotes"] if source else []
+    whole = next((quote for quote in quotes if begun in quote), begun)
+    return cut_at_break(whole[whole.find(begun) :], PRINTED)
+
+
+PRINTED = 220
+"""Characters of a passage."""
 PRINTED_QUOTES = 2
 """Of a source; an old message keeps as many, so that its files stay what they were."""
 _CORRECTED = ("repaired", "contradicted", "revised")

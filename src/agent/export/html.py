@@ -14,6 +14,7 @@ from agent.core.strings import cut_at_break
 from agent.evidence.references import day_of, line_letter, site_of
 from agent.evidence.types import Place, Source
 from agent.export.finished import (
+    PRINTED,
     PRINTED_QUOTES,
     FinishedAnswer,
     checked_sentences,
@@ -42,7 +43,6 @@ from agent.export.svg_map import (
 from agent.texts import Language, is_chinese, say
 
 _FROM_RIGHT = ("ar",)
-_QUOTE = 220
 
 
 def export_policy(photo_hosts: Sequence[str] = ()) -> str:
@@ -199,7 +199,7 @@ def _source(number: int, source: Source, language: Language) -> str:
         f'<p class="quote" id="source-{number}{line_letter(at)}">{escape(line)}</p>'
         for at, line in enumerate(source.get("sums", ()))
     ) or "".join(
-        f'<p class="quote">“{escape(cut_at_break(quote, _QUOTE))}”</p>'
+        f'<p class="quote">“{escape(cut_at_break(quote, PRINTED))}”</p>'
         for quote in source["quotes"][:PRINTED_QUOTES]
     )
     return (
