@@ -10,6 +10,7 @@ from agent.evidence.types import Source
 LINES = [
     "one night: 120 + 25.50 = $145.50", "ten nights: 10 × 145.50 = $1,455",
     "lunch: 2 × 20 = $40", "dinner: 2 × 20 = $40", "share: 1,455 / 3,000 = 48.5%",
+    "one more booking: 10 × 145.50 = $1,455",
 ]  # fmt: skip
 SOURCES: list[Source] = [
     Source(id="c0-0", kind="document", title="sums", url="", provider="calculation", quotes=[],
@@ -39,7 +40,9 @@ def led(text: str) -> str:
          "| | cost |\n|---|---|\n| ten nights | 1,455 [1b] |"),
     ],
 )  # fmt: skip
-def test_a_citation_names_the_line_that_alone_gives_its_figure(text: str, expected: str) -> None:
+def test_a_citation_names_the_line_that_gives_its_figure_alone_or_none_by_chance(
+    text: str, expected: str
+) -> None:
     assert led(text) == expected
 
 

@@ -16,6 +16,8 @@ from agent.evidence.types import Source
 _MOST = 4
 """Lines that one citation leads to: more would be another heap."""
 _TELLING = 100
+_PARTICULAR = 4
+"""Digits from which two lines do not give the same number by chance."""
 _OPERATORS = (" + ", " - ", " − ", " x ", " × ", " * ", " / ", " ÷ ")
 
 
@@ -107,7 +109,10 @@ def _of_statement(
 
 
 def _line_of(said: Figure, statement: Statement, lines: Sequence[Sequence[Figure]]) -> int | None:
-    """Return which line alone gives a figure: as it is, else one that it rounds."""
+    """Return which line alone gives a figure: as it is, else one that it rounds.
+
+    Of several that give 99,144 the first will do: they are no other sums that happen to agree.
+    """
     giving = [
         {abs(own.amount) == abs(said.amount) for own in line if gives(own, said, statement)}
         for line in lines
@@ -115,6 +120,8 @@ def _line_of(said: Figure, statement: Statement, lines: Sequence[Sequence[Figure
     exact = [at for at, found in enumerate(giving) if True in found]
     is_telling = said.kind or abs(said.value) >= _TELLING
     rounded = [at for at, found in enumerate(giving) if found and is_telling]
+    if exact and len(said.value.normalize().as_tuple().digits) >= _PARTICULAR:
+        return exact[0]
     return next((places[0] for places in (exact, rounded) if len(places) == 1), None)
 
 
