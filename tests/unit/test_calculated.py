@@ -217,6 +217,24 @@ def test_a_cell_without_a_unit_leaves_the_line_the_text_s_sign_of_its_currency()
     ]
 
 
+def test_what_a_declared_sum_rests_on_stands_before_it_though_a_program_gave_it() -> None:
+    body = "四核合 21 万元。[1]"
+    sums = UsedSums(body, statements(body, LINKED), {"c0-0": "[1]", "c1-0": "[1]"})
+    cloud, staff, other = (
+        "云: 3.15 × 4 = 12.6 万元",
+        "人力: 2.8 × 3 = 8.4 万元",
+        "别的: 2 × 5 = 10 万元",
+    )
+    declared = "四核: 12.6 + 8.4 = 21 万元"
+    lines = sums.lines([program(cloud, staff, other), program(declared, name="c1-0")])
+    assert lines == {"[1]": [cloud, staff, declared]}
+
+
+def test_a_term_whose_unit_stands_behind_its_sum_is_told_by_the_line_that_gives_it() -> None:
+    lines = "云: 3.15 × 4 = 12.6 万元", "别的: 2 × 5.5 = 11 万元"
+    assert told("四核 12.6 + 8.4 = 21.0 万元。[1]", *lines, tag="zh-Hans") == [lines[0]]
+
+
 def test_the_terms_of_a_sum_behind_a_name_are_no_results_of_it() -> None:
     lines = "cloud = (0.0497 + 0.1)×2 = 18.6 万元", "in all = 18.6 + 9.9 = 28.5 万元"
     assert told("云 18.6 万元[1]。", *lines, tag="zh-Hans") == [lines[0]]

@@ -181,7 +181,10 @@ class UsedSums:
         """Return whether a shown line rests on a result that no cited source explains."""
         if value not in self._terms or (_is_telling(value) and value in self.explained):
             return False
-        return _is_telling(value) or (value in self._beside and value >= _TENS)
+        if _is_telling(value) or (value in self._beside and value >= _TENS):
+            return True
+        # A sum that is declared rests on what a program gave: 12.6 + 8.4.
+        return _has_fraction(value) and value not in self.explained
 
     def _words_for(self, own: Figure, said: Figure | None, line: str) -> str:
         """Return a program's figure with the text's number, or its sign of the currency.
@@ -231,9 +234,18 @@ class UsedSums:
                 is_of_it = abs(own.value) >= _TELLING and own.kind in (None, "", figure.kind)
                 is_told = states(figure) if mark in one.cited else figure.telling
                 is_certain = is_told and (mark in one.cited or is_of_it)
-                if is_certain and gives(own, figure, one):
+                is_given = gives(own, figure, one) or (
+                    mark in one.cited and self._is_term_of(own, figure, one)
+                )
+                if is_certain and is_given:
                     found.setdefault(one.start, figure)
         return found
+
+    def _is_term_of(self, own: Figure, figure: Figure, statement: Statement) -> bool:
+        """Return whether a statement's sum has a result as a term, its unit behind the sum's."""
+        is_it = not figure.kind and figure.scale == 1 and abs(own.value) == figure.value
+        sums = shown_sums(statement.plain) if is_it and _has_fraction(figure.value) else ()
+        return any(figure.value in one.sum.numbers for one in sums)
 
 
 @dataclass(frozen=True)
@@ -290,6 +302,10 @@ def _is_telling(value: Decimal) -> bool:
     """Return whether a number is hardly another's by chance: a great one, or of many digits."""
     _, digits, exponent = value.as_tuple()
     return value >= _TELLING or len(digits) >= _DIGITS or -int(exponent) > _TWO_PLACES
+
+
+def _has_fraction(value: Decimal) -> bool:
+    return bool(value % 1) and len(value.normalize().as_tuple().digits) >= _PAIR
 
 
 def _parted(amount: str) -> tuple[str, str, str]:
