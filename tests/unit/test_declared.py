@@ -86,3 +86,17 @@ async def test_a_line_is_one_source_however_often_it_is_declared() -> None:
     assert text.startswith("€81 [1] or €121.50 [1], Two rooms")
     assert [*writer.sources] == ["w0-0", "c0-0", "c1-0"]
     assert "[=" not in text
+
+
+async def test_a_sum_assumes_what_it_is_made_of_does_unless_a_source_says_that_too() -> None:
+    writer = Writer()
+    text = (
+        "[=week: 7 × ~5.75 = €40.25], [=both: 40.25 + 40.5 = €80.75] or [=all: 80.75 × 2 = €161.5],"
+        " [=two: 2 × ~20.25 = €40.5], [=four: 40.5 × 2 = €81]"
+    )
+    await FilledIn(cast(Any, writer), None).filled(Revised(text))
+    lines = writer.sources["c0-0"]["quotes"][0].splitlines()
+    assert [line.partition("€")[2] for line in lines] == [
+        "40.25 (5.75 assumed)", "80.75 (40.25 assumed)", "161.5 (80.75 assumed)",
+        "40.5 (20.25 assumed)", "81",
+    ]  # fmt: skip

@@ -1,11 +1,12 @@
 """Prove the sums that a writer declares in a long text, and make them sources that it cites."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
 from itertools import count
+from typing import NamedTuple
 
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.inputs import numbers_of
@@ -18,6 +19,7 @@ from agent.evidence.declared_sums import DeclaredSum, declared_sums, unclosed
 from agent.evidence.formulas import values_of
 from agent.evidence.references import CITATION
 from agent.evidence.revision import Revised, rewritten
+from agent.evidence.sum_lines import results
 from agent.evidence.types import Source
 from agent.texts import say
 
@@ -46,7 +48,7 @@ class DeclaredSums:
         )
         if found and (claims := self.draft.claims):
             evidence = await asyncio.shield(claims.evidence)
-            new = await compute(lambda: self._new(found, evidence), otherwise=list[DeclaredSum])
+            new = await compute(lambda: self._new(found, evidence), otherwise=dict[str, _Held])
             self._list(new)
         changes = [
             (one.start, one.end, f"{one.told}{self._citation(text.text, one)}")
@@ -56,14 +58,14 @@ class DeclaredSums:
         told = rewritten(text, changes)
         return rewritten(told, unclosed(told.text))
 
-    def _new(self, found: Sequence[DeclaredSum], evidence: Evidence | None) -> list[DeclaredSum]:
-        """Return the sums that hold and have no source yet; note why others do not.
+    def _new(self, found: Sequence[DeclaredSum], evidence: Evidence | None) -> dict[str, "_Held"]:
+        """Return the sums that hold and have no source yet, by their lines; note why others do not.
 
         Each number is known, or called assumed; what one of them gives the others may use.
         """
-        new = dict[str, DeclaredSum]()
+        new = dict[str, _Held]()
         if evidence is None:
-            return []
+            return new
         told = values_of(evidence.told)
         for _ in range(2):
             for one in (one for one in found if one.line not in self._sources):
@@ -71,32 +73,44 @@ class DeclaredSums:
                 lost = one.unknown(partial(evidence.has_term, values=known))
                 self.unproved.pop(one.sign, None)
                 if one.is_right and not lost:
-                    new[one.line] = one
+                    new[one.line] = _Held(one, one.assumed)
                     self._given |= one.gives
                 else:
                     self.unproved[one.sign] = _why(one, lost)
-        return [*new.values()]
+        said = told | evidence.sayers.keys()
+        doubtful = self._assumed_results() - said
+        for line, (one, assumed) in new.items():
+            terms = {*one.sum.terms} if one.sum else set[Decimal]()
+            assumed = [*assumed, *(f"{term:f}" for term in sorted(terms & doubtful))]
+            new[line] = _Held(one, assumed)
+            doubtful |= one.gives - said if assumed else set()
+        return new
 
-    def _list(self, new: Sequence[DeclaredSum]) -> None:
+    def _assumed_results(self) -> set[Decimal]:
+        """Return what lines give that rest on numbers from nowhere."""
+        lines = (line for one in self.draft.sources.values() for line in one.get("assumed", ()))
+        return {figure.value for line in lines for figure in results(line)}
+
+    def _list(self, new: Mapping[str, "_Held"]) -> None:
         """Make sums a source that the text can cite, each a line with what it assumes."""
         if not new:
             return
         draft = self.draft
         name = next(name for n in count() if (name := f"c{n}-0") not in draft.sources)
-        lines = {one.line: f"{one.line}{self._assumed(one)}" for one in new}
+        lines = {line: f"{line}{self._told(held.assumed)}" for line, held in new.items()}
         source = calculation(name, "\n".join(lines.values()), draft.language)
         if assumed := [told for line, told in lines.items() if told != line]:
             source["assumed"] = assumed
         draft.add([source], {})
         ids = {str(source.get("number")): source["id"] for source in draft.citer.used}
-        for one in new:
+        for one, _ in new.values():
             marks = (MARKER.match(mark) or CITATION.match(mark) for mark in one.cited)
             named = (ids.get(mark[1], mark[1]) for mark in marks if mark)
             draft.inputs[numbers_of(one.line)] = [n for n in named if n in draft.sources]
         self._sources |= dict.fromkeys(lines, source)
 
-    def _assumed(self, one: DeclaredSum) -> str:
-        numbers = say("punctuation.comma", self.draft.language).join(one.assumed)
+    def _told(self, assumed: Sequence[str]) -> str:
+        numbers = say("punctuation.comma", self.draft.language).join(assumed)
         return say("tools.assumed", self.draft.language, numbers=numbers) if numbers else ""
 
     def _citation(self, text: str, one: DeclaredSum) -> str:
@@ -108,6 +122,13 @@ class DeclaredSums:
         if behind and behind[1] == str(number):
             return ""
         return f"[{number}]" if is_wide(one.told[-1]) else f" [{number}]"
+
+
+class _Held(NamedTuple):
+    """Hold a sum that holds, and the numbers from nowhere that it rests on."""
+
+    sum: DeclaredSum
+    assumed: Sequence[str]
 
 
 def _why(one: DeclaredSum, lost: Sequence[Decimal]) -> str:
