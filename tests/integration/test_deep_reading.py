@@ -110,7 +110,7 @@ async def test_a_page_and_what_it_links_to_are_read_cited_and_paid_for_once() ->
     assert reader.asked.count(LICENCE) == 1
 
 
-async def test_searches_leave_the_lead_a_tenth_of_the_pages_to_open_and_it_knows_how_many() -> None:
+async def test_searches_leave_the_lead_a_third_of_the_pages_to_open_and_it_knows_how_many() -> None:
     def searches_on(number: int) -> Any:
         return lambda turn: (think(), search(f"许可{number}"), search(f"费用{number}"))
 
@@ -121,8 +121,10 @@ async def test_searches_leave_the_lead_a_tenth_of_the_pages_to_open_and_it_knows
     async with deep_laboratory(llm) as lab:
         state = await research(lab, LinkedPages(), max_page_reads=10)
     assert say("reading.spent", "zh") not in llm.results("read_page")[0]
-    assert [block(turn.user, "left") for turn in llm.asked("deep_explore")][2].endswith("1 页")
-    assert told(state)["checks"]["pages_opened"] == 10
+    left = [block(turn.user, "left") for turn in llm.asked("deep_explore")]
+    assert left[0].endswith("还可打开 10 页，其中检索和 explore 最多自动打开 7 页")
+    assert left[2].endswith("还可打开 3 页，其中检索和 explore 最多自动打开 0 页")
+    assert told(state)["checks"]["pages_opened"] == 8
 
 
 async def test_a_page_opened_beside_the_end_is_kept_with_its_topic() -> None:
@@ -194,7 +196,7 @@ async def test_where_our_reader_fails_the_search_service_reads() -> None:
 async def test_the_pages_that_may_be_read_are_counted_and_those_read_can_be_shown_again() -> None:
     llm = Steps(searches, opens_first, opens_link, opens_first, ends())
     async with deep_laboratory(llm) as lab:
-        await research(lab, LinkedPages(), max_page_reads=4)
+        await research(lab, LinkedPages(), max_page_reads=2)
     told_ = ["不能再打开" in text for text in llm.results("read_page")]
     assert told_ == [False, True, False]
 

@@ -114,6 +114,22 @@ async def test_of_one_search_the_first_pages_are_opened(bench: Bench) -> None:
     assert [bool(hit.text) for hit in read] == [True] * OF_A_SEARCH + [False] * 2
 
 
+async def test_a_page_that_cannot_be_had_leaves_its_place_to_the_next_one(bench: Bench) -> None:
+    first, gone, *rest = (bench.hit(f"/{n}", *["Something."] * (n != 1)) for n in range(5))
+    read = await bench.opener(of_a_search=2).open([first, gone, *rest])
+    assert [bool(hit.text) for hit in read] == [True, False, True, False, False]
+    assert len(bench.outside.asked()) == 3
+
+
+async def test_what_was_read_before_costs_a_search_none_of_its_pages(bench: Bench) -> None:
+    hits = [bench.hit(f"/{n}", "Something.") for n in range(3)]
+    opener = bench.opener(of_a_search=1)
+    await opener.open(hits[:1])
+    read = await opener.open(hits)
+    assert [bool(hit.text) for hit in read] == [True, True, False]
+    assert opener.opened == 2
+
+
 async def test_two_searches_that_find_a_page_open_it_once(bench: Bench) -> None:
     hit = bench.hit("/one", "Something.")
     again = replace(hit, url=f"{hit.url}/?utm_source=b")

@@ -3,8 +3,9 @@
 import asyncio
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from agent.assistants.common.reading import open_whole_page
 from agent.assistants.common.services import Services
@@ -20,7 +21,7 @@ from agent.search.hits import Hit
 
 log = logging.getLogger(__name__)
 OF_A_SEARCH = 6
-"""Hits of one search whose pages are opened; the others are shown as the search shows them."""
+"""Hits of one search whose pages may be opened; the others are shown as the search shows them."""
 SECONDS, FOR_FIRST = 8.0, 24.0
 """That a search waits for its pages, and for the first of them where that is none yet: whoever
 searches would go on by the search's few words, as all do under load."""
@@ -38,6 +39,8 @@ class PageOpener:
     meter: Meter
     left: int
     """Pages that may still be read in the turn; counted down."""
+    of_a_search: int = OF_A_SEARCH
+    """How many of one search."""
     parallel: int = 5
     known: Iterable[Item] = ()
     """What was read before: it is not opened again."""
@@ -51,37 +54,44 @@ class PageOpener:
         self._read = {canonical(each.url): each for each in self.known if each.text}
 
     async def open(self, hits: Sequence[Hit]) -> list[Hit]:
-        """Return the hits with the text of their pages, as far as these come in time."""
-        tasks = [asyncio.ensure_future(self._one(hit)) for hit in hits[:OF_A_SEARCH]]
-        await self._wait(tasks)
+        """Return the hits with the text of their pages, as far as these come in time.
+
+        A page that cannot be had leaves its place to the next one. What was read before costs none.
+        """
+        is_known = any(canonical(hit.url) in self._read for hit in hits)
+        unread, lanes = iter(hits[:OF_A_SEARCH]), range(min(self.of_a_search, OF_A_SEARCH))
+        tasks = [asyncio.ensure_future(self._first(unread)) for _ in lanes]
+        await self._wait(tasks, is_known=is_known)
         for task in tasks:
             task.cancel()
-        ended = await asyncio.gather(*tasks, return_exceptions=True)
-        for outcome in ended:
+        for outcome in await asyncio.gather(*tasks, return_exceptions=True):
             if isinstance(outcome, Exception):
                 raise outcome
-        read = [
-            hit if isinstance(outcome, BaseException) else outcome
-            for hit, outcome in zip(hits, ended, strict=False)
-        ]
-        return [*read, *hits[len(read) :]]
+        return [self._with_page(hit) for hit in hits]
 
-    async def _wait(self, tasks: Iterable["asyncio.Task[Hit]"]) -> None:
-        """Wait for pages until their time is over, and on for a first one where none is there."""
+    async def _wait(self, tasks: Iterable["asyncio.Task[bool]"], *, is_known: bool) -> None:
+        """Wait for pages until their time is over, and on for a first one where none is known."""
         pending, until = {*tasks}, time.monotonic() + self.for_first
         seconds, ends = self.seconds, asyncio.ALL_COMPLETED
         while pending:
             left = max(0.0, min(seconds, self.meter.remaining()))
             done, pending = await asyncio.wait(pending, timeout=left, return_when=ends)
-            if not left or any(task.exception() or task.result().text for task in done):
+            if not left or is_known or any(task.exception() or task.result() for task in done):
                 return
             seconds, ends = until - time.monotonic(), asyncio.FIRST_COMPLETED
 
-    async def _one(self, hit: Hit) -> Hit:
-        key = canonical(hit.url)
-        if key not in self._read and not await self._flights.do(key, lambda: self._open(hit, key)):
+    async def _first(self, hits: Iterator[Hit]) -> bool:
+        """Read the first page that was not read before and can be had; False where none can."""
+        for hit in hits:
+            key = canonical(hit.url)
+            if key not in self._read and await self._flights.do(key, partial(self._open, hit, key)):
+                return True
+        return False
+
+    def _with_page(self, hit: Hit) -> Hit:
+        page = self._read.get(canonical(hit.url))
+        if page is None:
             return hit
-        page = self._read[key]
         # Google names a page by its site alone.
         title = page.title if page.title and is_domain(hit.title) else hit.title
         return replace(hit, title=title, url=page.url, text=page.text,

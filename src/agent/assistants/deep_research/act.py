@@ -27,6 +27,7 @@ from agent.assistants.common.toolbox import (
     ToolPolicy,
     is_calculation,
     next_numbers,
+    queries_of,
 )
 from agent.assistants.common.turn import meter_of, own_limit, room_of
 from agent.assistants.common.whole_documents import WholeDocuments, read_documents_whole
@@ -277,8 +278,9 @@ class _Step:
         previous, items = state["previous"], await self.workspace.items()
         own = await self._own()
         self.read = {canonical(item.url) for item in items if item.text}
+        pages, searches = self._pages_of_step()
         self.opener = PageOpener(
-            self.services, self.meter, reads_of_searches(state, configuration),
+            self.services, self.meter, pages, max(1, pages // max(1, searches)),
             configuration.max_parallel_reads, items,
         )  # fmt: skip
         policy = ToolPolicy(
@@ -312,6 +314,25 @@ class _Step:
             self.services, configuration, state["turn"], self.meter, self.emit, policy, known,
             self.workspace, self.opener, numbers,
         )  # fmt: skip
+
+    def _pages_of_step(self) -> tuple[int, int]:
+        """Return how many pages the searches of this step may open, and how many these are.
+
+        The topics that nobody has looked into yet have their share as well.
+        """
+        calls = self.message.tool_calls
+        explored = [
+            each for call in calls if call["name"] == EXPLORE for each in self._matters(call)
+        ]
+        own = [query for call in calls if call["name"] == SEARCH
+               for query in queries_of(call, MAX_QUERIES)]  # fmt: skip
+        searches = len(own) + sum(len(each.queries) for each in explored)
+        topics = len(explored) + bool(own)
+        left = reads_of_searches(self.state, self.configuration)
+        unopened = sum(
+            each["status"] in ("planned", "active") for each in self.state.get("plan", [])
+        )
+        return left * topics // max(1, topics, unopened), searches
 
     async def _own(self) -> WholeDocuments:
         """Return own documents as the model has them before it, where this step needs them."""

@@ -56,6 +56,7 @@ from agent.assistants.deep_research.tools import (
     offers_maps,
     own_tools,
     reads_left,
+    reads_of_searches,
 )
 from agent.configuration import Configuration
 from agent.core.budget import Meter, no_usage
@@ -222,8 +223,12 @@ def left(state: DeepState, configuration: Configuration) -> str:
         topics=str(max(1, topics)),
     )
     if configuration.max_page_reads:
-        pages = str(reads_left(state, configuration))
-        text += say("deep_research.left_of_pages", state["turn"]["language"], pages=pages)
+        text += say(
+            "deep_research.left_of_pages",
+            state["turn"]["language"],
+            pages=str(reads_left(state, configuration)),
+            searches=str(reads_of_searches(state, configuration)),
+        )
     if not offers_maps(state, configuration):
         return text
     used = (state.get("usage") or no_usage())["map_calls"]

@@ -59,7 +59,7 @@ class DeepConfiguration(Configuration):
         write="write_report",
     )
     context_token_limit: ContextTokens = 80_000
-    max_page_reads: PageReads = 60
+    max_page_reads: PageReads = 90
     max_parallel_reads: ParallelReads = 12
     max_searches: Searches = 120
     max_model_calls: ModelCalls = 160

@@ -52,7 +52,8 @@ def explore_topics(reflection: str, topics: list[str]) -> str:
     """Give two to five independent matters to explorers, who search side by side.
 
     topics: each as "matter | query | query", three queries at most; a planned topic by its name
-    or id (T3). Brings findings with the words of pages, their ids and what stays open.
+    or id (T3). Brings findings with the words of pages, their ids and what stays open. Opens
+    pages of those that are left to searches, each topic its share.
     """
     return ""
 
@@ -170,7 +171,7 @@ _ID = re.compile(r"(?<![A-Z0-9])(T\d{1,3})(?![A-Z0-9])")
 """What a planned topic is called by."""
 _TO = {"-", "–", "—", "~", "～", "至", "到"}
 """What stands between the first and the last of several."""
-_KEPT = 10
+_KEPT = 3
 """The part of a turn's pages, one in so many, that no search opens by itself."""
 
 
@@ -396,5 +397,5 @@ def reads_left(state: DeepState, configuration: Configuration) -> int:
 
 
 def reads_of_searches(state: DeepState, configuration: Configuration) -> int:
-    """Return how many pages searches may still open by themselves: the lead keeps a tenth."""
+    """Return how many pages searches may still open by themselves: the lead keeps a third."""
     return max(0, reads_left(state, configuration) - configuration.max_page_reads // _KEPT)
