@@ -100,3 +100,10 @@ async def test_a_sum_assumes_what_it_is_made_of_does_unless_a_source_says_that_t
         "40.25 (5.75 assumed)", "80.75 (40.25 assumed)", "161.5 (80.75 assumed)",
         "40.5 (20.25 assumed)", "81",
     ]  # fmt: skip
+
+
+async def test_a_sum_that_cannot_be_proved_loses_no_text() -> None:
+    writer = Writer()
+    writer.add = lambda *_: 1 / 0  # type: ignore[method-assign, assignment]
+    text = (await FilledIn(cast(Any, writer), None).filled(Revised(WRITTEN), leaves=True)).text
+    assert "cost €81, seven €329.50(note) and €198.50." in text

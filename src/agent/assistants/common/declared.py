@@ -124,6 +124,13 @@ class DeclaredSums:
         return f"[{number}]" if is_wide(one.told[-1]) else f" [{number}]"
 
 
+def bare_sums(text: Revised) -> Revised:
+    """Return a text with the values of its declared sums, as their writer tells them."""
+    values = [(one.start, one.end, one.told) for one in declared_sums(text.text)]
+    told = rewritten(text, values)
+    return rewritten(told, unclosed(told.text))
+
+
 class _Held(NamedTuple):
     """Hold a sum that holds, and the numbers from nowhere that it rests on."""
 

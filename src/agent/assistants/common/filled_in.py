@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from agent.assistants.common.declared import DeclaredSums
+from agent.assistants.common.declared import DeclaredSums, bare_sums
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.look_up import MAP_WAY, LookUp
 from agent.core.faults import await_or_else
@@ -62,8 +62,10 @@ class FilledIn:
         A sentence's sign that nothing tells, and a declared sum that does not hold, stay if it
         `leaves` that to a revision.
         """
-        text = await self.sums.told(text, leaves=leaves)
-        places = self.draft.known_places
+        written, places = text, self.draft.known_places
+        text = await await_or_else(
+            "the sums", self.sums.told(text, leaves=leaves), lambda: bare_sums(written)
+        )
         stale = await compute(
             lambda: stale_ways(text.text, self._ways, places), otherwise=list[Change]
         )
