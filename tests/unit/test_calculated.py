@@ -235,6 +235,12 @@ def test_a_term_whose_unit_stands_behind_its_sum_is_told_by_the_line_that_gives_
     assert told("四核 12.6 + 8.4 = 21.0 万元。[1]", *lines, tag="zh-Hans") == [lines[0]]
 
 
+def test_a_count_of_something_else_is_no_result() -> None:
+    lines = "运维: 0.026 × 160 = 4 小时", "云: 4 × 3.15 = 12.6 万元"
+    assert told("RDS 平均用 4 RCU，合计 12.6 万元。[1]", *lines, tag="zh-Hans") == [lines[1]]
+    assert told("运维每月 4 小时。[1]", *lines, tag="zh-Hans") == [lines[0]]
+
+
 def test_the_terms_of_a_sum_behind_a_name_are_no_results_of_it() -> None:
     lines = "cloud = (0.0497 + 0.1)×2 = 18.6 万元", "in all = 18.6 + 9.9 = 28.5 万元"
     assert told("云 18.6 万元[1]。", *lines, tag="zh-Hans") == [lines[0]]

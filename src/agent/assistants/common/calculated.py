@@ -237,7 +237,7 @@ class UsedSums:
                 is_given = gives(own, figure, one) or (
                     mark in one.cited and self._is_term_of(own, figure, one)
                 )
-                if is_certain and is_given:
+                if is_certain and is_given and not _is_count_beside(own, figure, one):
                     found.setdefault(one.start, figure)
         return found
 
@@ -302,6 +302,12 @@ def _is_telling(value: Decimal) -> bool:
     """Return whether a number is hardly another's by chance: a great one, or of many digits."""
     _, digits, exponent = value.as_tuple()
     return value >= _TELLING or len(digits) >= _DIGITS or -int(exponent) > _TWO_PLACES
+
+
+def _is_count_beside(own: Figure, said: Figure, statement: Statement) -> bool:
+    """Return whether a sentence counts something else: 4 RCU are not 4 hours."""
+    is_small = not said.has_decimals and abs(said.value) < _TELLING
+    return bool(own.kind) and not said.kind and is_small and statement.kind != "cell"
 
 
 def _has_fraction(value: Decimal) -> bool:
