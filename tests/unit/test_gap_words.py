@@ -198,11 +198,49 @@ def test_each_thing_that_the_notes_lack_is_noted_unless_the_text_tells_it() -> N
         "Of OpenSearch's nodes for 2 TB a day no count was found."
     )
     gap = lacking(things, "en")
-    note = "*Note: nothing was found on Loki's measured compression.*"
+    note = "*Note: nothing was found on the following: Loki's measured compression.*"
     assert reader_note([gap], text, "en", marked=["Datadog Flex compute price –"]) == note
     told = f"{text} The measured compression of Loki was not found."
     assert reader_note([gap], told, "en", marked=["Datadog Flex compute price –"]) == ""
     assert all(thing in gap["message"] for thing in things), "who writes the text reads them all"
+
+
+def test_the_writer_has_each_thing_that_the_notes_lack_on_a_line_of_its_own() -> None:
+    things = [
+        f"the price of service {number} a month, {'with all its fees' * 4}" for number in range(9)
+    ]
+    lines = gap_lines([lacking(things, "en")], "en").splitlines()
+    assert lines == ["nothing was found on the following: ", *(f"- {thing}" for thing in things)]
+
+
+def test_a_note_lists_whole_things_alone() -> None:
+    things = [f"le prix {number}: {'frais' * 30}" for number in range(9)]
+    note = reader_note([lacking(things, "en")], "It costs 3 euros.", "en")
+    assert len(note) < 700
+    assert (
+        note.removeprefix("*Note: nothing was found on the following: ")
+        .removesuffix(".*")
+        .split("; ")
+        == things[:3]
+    )
+
+
+@pytest.mark.parametrize(
+    ("thing", "text"),
+    [
+        (
+            "Official us-east-1 hourly prices of OpenSearch data nodes (r7g.search) and ultrawarm1",
+            "Log prices of Axiom and the official hourly prices of OpenSearch's nodes: not found.",
+        ),
+        (
+            "PolarDB PostgreSQL 企业版计算节点内地价、标准版包年包月与三年折扣",
+            "企业版节点价没有查到。",
+        ),
+        ("Price of an Elastic Enterprise licence", "Elastic's licence has a price not found here."),
+    ],
+)
+def test_a_thing_that_the_text_tells_in_other_words_is_not_noted(thing: str, text: str) -> None:
+    assert reader_note([lacking([thing], "en")], text, "en") == ""
 
 
 def test_a_gap_of_an_older_state_is_told_in_its_own_sentence() -> None:

@@ -72,8 +72,15 @@ _ALWAYS_SAID = {
     "model_weak", "notes_lack", "outing_too_few", "outing_impossible", *{*REMARKS} - {_TAKEN},
     "no_documents", "none_to_read", "attachments_unread", NOT_LOOKED_UP, STOPPED_EARLY,
 }  # fmt: skip
-_IN_LINE, _LONGEST_NOTE = 2, 360
-_SAID, _MOST, _SAID_MISSING, _ENOUGH_WORDS, _LEAST_WORDS, _SHORT_TEXT = 0.6, 0.5, 0.25, 5, 3, 200
+_IN_LINE, _LONGEST_NOTE, _LONGEST_LIST = 2, 360, 600
+_SAID, _SAID_THING, _SAID_MISSING, _ENOUGH_WORDS, _LEAST_WORDS, _SHORT_TEXT = (
+    0.6,
+    0.3,
+    0.25,
+    5,
+    3,
+    200,
+)
 
 
 def gap_lines(
@@ -108,6 +115,9 @@ def _content(gap: Gap, language: Language, mapped: bool, *, written: bool) -> st
         return say("missing.said", language, text=inert(gap["message"]))
     if gap["code"] == _BY_WRITER and written:
         return say("missing.wished", language, text=inert(gap["message"]))
+    if len(things := gap.get("missing", [])) > 1:
+        listed = "".join(f"\n- {inert(thing)}" for thing in things)
+        return say("deep_research.gaps.notes_lack", language, missing=listed)
     return gap["message"] if gap["code"] in _FOUND_NOTHING else _note(gap, language, mapped=mapped)
 
 
@@ -236,6 +246,9 @@ def _note(gap: Gap, language: Language, *, mapped: bool = True) -> str:
     if gap.get("recovered") or gap["message"] == say("search.no_results", language):
         # One of several searches: whoever learns nothing at all reads that instead of an answer.
         return ""
+    if things := gap.get("missing", []):
+        whole = [inert(thing) for thing in _with_room(things, _LONGEST_LIST)]
+        return lacking(whole, language)["message"].rstrip("。. ")
     if code in _IN_OWN_WORDS and gap["message"] != say("search.unsupported", language):
         return _in_line(gap["message"])
     if code.startswith("budget_"):
@@ -256,6 +269,16 @@ def _note(gap: Gap, language: Language, *, mapped: bool = True) -> str:
     return ""
 
 
+def _with_room(things: Sequence[str], longest: int) -> list[str]:
+    """Return the things, each whole, that have room in so many characters: one at least."""
+    kept = list[str]()
+    for thing in things:
+        longest -= len(thing)
+        if not kept or longest >= 0:
+            kept.append(thing)
+    return kept
+
+
 def _in_line(text: str) -> str:
     return cut_at_break(inert(text), _LONGEST_NOTE).rstrip("。. ")
 
@@ -271,7 +294,7 @@ def _untold_things(gaps: Sequence[Gap], said: Sequence[str], language: Language)
     """Yield the gaps, without the things that a text tells at their place."""
     for gap in gaps:
         things = gap.get("missing", [])
-        left = [thing for thing in things if not _is_told(thing, said, _MOST)]
+        left = [thing for thing in things if not _is_said(thing, said)]
         if left == things:
             yield gap
         elif left:
@@ -286,6 +309,21 @@ def _is_told(missing: str, said: Sequence[str], share: float = _SAID_MISSING) ->
     about = words(missing)
     least = max(min(2, len(about)), share * len(about))
     return bool(about) and any(len(about & words(one)) >= least for one in said)
+
+
+def _is_said(thing: str, said: Sequence[str]) -> bool:
+    """Return whether one of what is said not to be found tells of a thing, each in its own words.
+
+    Some of the words of the shorter one have to stand in both: a sentence may list several things,
+    and a thing may say more than its sentence.
+    """
+    about = words(thing)
+    for one in said:
+        told = words(one)
+        least = max(min(2, len(about)), _SAID_THING * min(len(about), len(told)))
+        if about and len(about & told) >= least:
+            return True
+    return False
 
 
 def _is_spoken_of(text: str, verdict: str) -> bool:

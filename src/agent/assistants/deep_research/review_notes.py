@@ -136,8 +136,9 @@ def _missing(review: NotesReview, state: DeepState) -> list[Gap]:
 
 
 def _things(review: NotesReview) -> list[str]:
-    """Return what a review misses, a few words each, each thing once."""
-    every = (clean_text(one, _MAX_MISSING).rstrip("。. ") for one in review.missing)
+    """Return what a review misses, a few words each, each thing once: semicolons part them, too."""
+    parts = (part for one in review.missing for part in one.replace("；", ";").split(";"))
+    every = (clean_text(part, _MAX_MISSING).rstrip("。. ") for part in parts)
     return [*dict.fromkeys(filter(None, every))][:_MOST_MISSING]
 
 
