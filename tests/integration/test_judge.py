@@ -19,7 +19,6 @@ from agent.sample.model.request import ModelReply as Reply
 from agent.sample.model.request import ModelTurn
 from agent.texts import say
 from tests.support.batch_lab import Here, here_fixture, rows_in
-from tests.support.benchmark_files import FILES, ITEMS
 from tests.support.command_line import CANARY, Cli, cli_fixture, keyed, until
 from tests.support.scripted import KEY, Scripted, client_for
 from tests.support.served import serve_in_thread
@@ -230,10 +229,11 @@ def test_bad_lines_are_named_and_the_rest_is_judged(
 def test_another_program_s_answers_are_judged_with_a_benchmark_s_file_of_questions(
     cli: Cli, here: Here, env: dict[str, str], llm: Scripted
 ) -> None:
-    _, name, content = FILES["browsecomp"]
-    (cli.folder / name).write_bytes(content())
-    put(cli, "other.jsonl", *({"question": one.question, "response": "correct"} for one in ITEMS))
-    argv = ("judge", "other.jsonl", "--questions", name, "--card", "card.json")
+    published, name = Path(__file__).parents[1] / "fixtures" / "benchmarks", "browse_comp.csv"
+    items = json.loads((published / "browsecomp_zh" / "test.json").read_text("utf-8"))
+    put(cli, "other.jsonl", *({"question": i["Question"], "response": "correct"} for i in items))
+    questions = str(published / "browsecomp" / name)
+    argv = ("judge", "other.jsonl", "--questions", questions, "--card", "card.json")
     encrypted = here(*argv, **env)
     assert (encrypted.code, llm.turns) == (2, [])
     assert f"{name}: Line 2 is left out: encrypted; --decrypt" in encrypted.err
@@ -243,7 +243,7 @@ def test_another_program_s_answers_are_judged_with_a_benchmark_s_file_of_questio
     assert card["answers"]["formats"] == ["browsecomp"]
     assert card["scores"]["short"]["correct"] == 10
     shown = [re.search(r"<expected>\n(.*)\n", turn.user) for turn in llm.turns]
-    assert {match[1] for match in shown if match} == {one.answer for one in ITEMS}
+    assert {match[1] for match in shown if match} == {item["Answer"] for item in items}
 
 
 @pytest.mark.parametrize(
