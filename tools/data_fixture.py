@@ -6,16 +6,19 @@ Postgres 15. Run it before a change to what is stored; tests/fixtures/README.md 
 
 import asyncio
 import contextlib
+import hashlib
 import io
 import json
 import lzma
 import os
+import re
 import shutil
 import signal
 import sqlite3
 import struct
 import subprocess
 import tarfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,17 +29,21 @@ from langgraph_sdk import get_sync_client
 from pydantic import SecretStr
 from tests.support import mixed_files
 from tests.support.command_line import CANARY, EN, NO_MAP, ZH, Cli, searches, until
-from tests.support.data_before import HOME, Held, answered, keyed, runs_of
 from tests.support.dev_server import REPOSITORY, DevServer, clean_environment, dev_server
 from tests.support.page_server import answered_thread
-from tests.support.postgres import PASSWORD, PostgresServer, rows
+from tests.support.postgres import PASSWORD, PostgresServer, rows, runs_of
+from tests.support.served import Served, serving
+from tests.support.standins import GeminiService, TavilyService
 from tests.support.terminal import terminal
 
 from agent.assistants.registry import compiled
 from agent.cli import main as command
 from agent.runs.sql import Place
 from agent.runs.threads import open_saver
+from agent.sample.model.reply import SampleModel
 
+HOME = Path("/tmp/tanlu-fixture")
+"""Where it is written; files of a knowledge base are known by their absolute paths."""
 COLLECTION = "电池"
 FAR = 4_102_444_800.0
 """The year 2100: a week after it was asked a run is forgotten, and its time passes meanwhile."""
@@ -111,15 +118,53 @@ def wait_for_review(cli: Cli, place: Written) -> None:
     place.add("waiting", "agent", thread, ZH)
 
 
+def keyed() -> contextlib.AbstractContextManager[Served]:
+    """Serve Gemini and Tavily, for somebody with keys for them."""
+    return serving(GeminiService(SampleModel(), key=CANARY), TavilyService(key=CANARY))
+
+
+class Held:
+    """Match every search but the first, which is answered."""
+
+    def __init__(self, searching: Callable[[Any, Any], bool]) -> None:
+        self._searching, self._first = searching, None
+        self.requests = 0
+
+    def __call__(self, request: Any, body: Any) -> bool:
+        if not self._searching(request, body):
+            return False
+        self._first = self._first or body
+        held = bool(body != self._first)
+        self.requests += held
+        return held
+
+    def answers(self, services: list[Any]) -> int:
+        """Count the calls of these services that were answered so far."""
+        return sum(len(service.requests) for service in services) - self.requests
+
+
+def digest(body: Any) -> str:
+    """Return a name of a request's body; the sample numbers its tool calls anew each time."""
+    text = re.sub(r"call-\d+", "call", json.dumps(body, sort_keys=True))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def answered(held: Held, services: list[Any]) -> list[str]:
+    """Return the requests that were answered, by their digests."""
+    sent = [request for service in services for request in service.requests]
+    waiting = {digest(request.body) for request in sent if held(request, request.body)}
+    return sorted({digest(request.body) for request in sent} - waiting)
+
+
 def interrupt(cli: Cli, place: Written) -> None:
     """Kill a command line within a node, with one search of two paid for."""
     with keyed() as services:
         before = place.paid()
         held = Held(lambda request, body: "/search" in str(getattr(request, "path", "")))
-        services.tavily.fail("hang", times=None, match=held)
+        services["tavily"].fail("hang", times=None, match=held)
         own = ("--set", "web_search=tavily", *NO_MAP, "--assistant", "deep_research")
         process = cli.start("ask", *own, EN, **services.environment, **place.env)
-        sent = [services.gemini, services.tavily]
+        sent = [services["gemini"], services["tavily"]]
         until(lambda: held.requests > 0 and place.paid() - before == held.answers(sent))
         process.kill()
         process.communicate()
@@ -150,10 +195,10 @@ def serve_threads(place: Written) -> None:
 def kill_server(server: DevServer, place: Written) -> None:
     with keyed() as services:
         held = Held(searches)
-        services.gemini.fail("hang", times=None, match=held)
+        services["gemini"].fail("hang", times=None, match=held)
         server.env = {**server.env, **services.environment}
         server.start()
-        before, sent = place.paid(), [services.gemini]
+        before, sent = place.paid(), [services["gemini"]]
         with get_sync_client(url=server.url) as client:
             thread = client.threads.create(graph_id="agent")["thread_id"]
             question: Any = {"messages": [{"role": "user", "content": EN}]}

@@ -10,7 +10,7 @@ from tests.support.browser_page import part
 from tests.support.command_line import ZH
 from tests.support.dev_server import DevServer
 from tests.support.page_server import answered_thread, page_server
-from tests.support.vector_tiles import EXTENT, vector_tile, write_pmtiles
+from tests.support.programs import REPOSITORY
 
 pytestmark = BROWSER
 TILES = "https://tile.openstreetmap.org"
@@ -55,9 +55,7 @@ def test_streets_are_shown_when_the_reader_says_so_with_the_site_and_a_credit(
 def test_streets_of_the_operators_own_file_are_drawn_and_nobody_else_is_asked(
     visit: Visits, tmp_path: Path
 ) -> None:
-    file = tmp_path / "basemap.pmtiles"
-    everywhere = [(0, 0), (EXTENT, 0), (EXTENT, EXTENT), (0, EXTENT)]
-    write_pmtiles(file, vector_tile({"water": ("ocean", everywhere)}))
+    file = REPOSITORY / "tests/fixtures/water.pmtiles"
     with page_server(tmp_path / "server", env={"MAP_TILES": f"pmtiles:{file}"}) as server:
         page = visit(server.url, fresh=True).tab(f"/app?thread={answered_thread(server, ZH)}")
         expect(part(page, "streets")).to_contain_text("隐藏街道")

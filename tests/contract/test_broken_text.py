@@ -14,9 +14,9 @@ from agent.search.http import SearchHttp
 from tests.support.gemini_client import LITE, Plan
 from tests.support.library_bench import SourceBench, running_source_fixture, source_fixture
 from tests.support.memory_reply_cache import MemoryReplyCache
-from tests.support.scripted import ASK, KEY, Scripted, client_for, maps_geo, meter
+from tests.support.meters import meter
+from tests.support.scripted import ASK, KEY, Scripted, client_for, maps_geo
 from tests.support.search_bench import Bench, bench_fixture, running_fixture
-from tests.support.search_scripts import meter as search_meter
 from tests.support.served import serve_in_thread
 from tests.support.standin import BROKEN, Speed
 from tests.support.standins import GeminiService, OpenAIService, TavilyService
@@ -36,8 +36,8 @@ def is_valid(value: Any) -> bool:
 async def test_hits_are_valid_and_stay_so_when_they_are_remembered(bench: Bench) -> None:
     bench.service.fail("broken_text", times=None)
     reply_cache = MemoryReplyCache()
-    found = await bench.provider(reply_cache=reply_cache).search("故宫", meter=search_meter())
-    again = await bench.provider(reply_cache=reply_cache).search("故宫", meter=search_meter())
+    found = await bench.provider(reply_cache=reply_cache).search("故宫", meter=meter())
+    again = await bench.provider(reply_cache=reply_cache).search("故宫", meter=meter())
     assert again == found
     assert found
     assert all(is_valid(asdict(hit)) for hit in found)
@@ -51,7 +51,7 @@ async def test_an_address_with_half_a_character_is_a_usable_address() -> None:
     standin.fail("status", status=200, body={"results": [row]})
     with serve_in_thread(standin.app) as server:
         running = Bench("tavily", standin, server.url, http)
-        found = await running.provider().search("故宫", meter=search_meter())
+        found = await running.provider().search("故宫", meter=meter())
     await http.aclose()
     assert [hit.url for hit in found] == ["https://ok.example/\ufffd"]
 

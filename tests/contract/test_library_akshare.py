@@ -14,7 +14,8 @@ from agent.search.document_sources import DocumentSources
 from agent.search.web import WebSearch
 from agent.settings import Settings
 from tests.support.memory_reply_cache import MemoryReplyCache
-from tests.support.search_scripts import ScriptedModels, meter
+from tests.support.meters import meter
+from tests.support.search_scripts import ScriptedModels
 
 pytestmark = pytest.mark.slow
 

@@ -11,13 +11,12 @@ import pytest
 
 from agent import __version__
 from agent.core.errors import ProviderError, ProviderRefused, ProviderUnavailable, RateLimited
-from agent.sample.services.search import KEY as WEB_KEY
 from agent.search.http import SearchHttp
 from agent.search.rules import SearchRules
 from tests.support.library_bench import KEY, QUERY, SourceBench, build, failed
 from tests.support.memory_reply_cache import MemoryReplyCache
-from tests.support.search_scripts import meter
-from tests.support.served import serve_in_thread
+from tests.support.meters import meter
+from tests.support.served import serve_in_thread, serving
 from tests.support.standins import BochaService, TavilyService
 
 COMPANY = "Voltaic Cells"
@@ -276,15 +275,9 @@ async def test_an_empty_list_of_companies_is_a_malformed_reply(http: SearchHttp)
 
 
 async def test_the_web_is_tavily_or_whoever_else_is_configured(http: SearchHttp) -> None:
-    with (
-        serve_in_thread(TavilyService().app) as tavily,
-        serve_in_thread(BochaService().app) as bocha,
-    ):
-        both = {
-            "tavily_api_key": WEB_KEY, "tavily_base_url": tavily.url,
-            "bocha_api_key": WEB_KEY, "bocha_base_url": bocha.url,
-        }  # fmt: skip
-        source = SourceBench("tavily", None, tavily.url, http)
+    with serving(TavilyService(), BochaService()) as served:
+        both = served.settings
+        source = SourceBench("tavily", None, served.urls["tavily"], http)
         sources = source.sources(**both)
         assert "tavily" in sources.offered()
         found = await sources.search("tavily_search", "西湖 门票", meter=meter(), count=2)

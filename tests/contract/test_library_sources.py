@@ -25,7 +25,7 @@ from tests.support.library_bench import (
     source_fixture,
 )
 from tests.support.memory_reply_cache import MemoryReplyCache
-from tests.support.search_scripts import meter
+from tests.support.meters import meter
 
 __all__ = ["running_source_fixture", "source_fixture"]
 

@@ -14,7 +14,8 @@ from agent.models.client import ModelClient
 from agent.models.errors import Failure, PromptTooLong
 from agent.sample.services.loopback import Service
 from agent.settings import Settings
-from tests.support.scripted import ASK, KEY, meter
+from tests.support.meters import meter
+from tests.support.scripted import ASK, KEY
 from tests.support.served import serve_in_thread
 from tests.support.standin import Standin
 

@@ -21,7 +21,8 @@ from tests.support.gemini_client import (
     llm_fixture,
 )
 from tests.support.memory_reply_cache import MemoryReplyCache
-from tests.support.scripted import ASK, Scripted, client_for, maps_geo, meter
+from tests.support.meters import meter
+from tests.support.scripted import ASK, Scripted, client_for, maps_geo
 from tests.support.standins import GeminiService
 
 __all__ = ["client_fixture", "gemini_fixture", "llm_fixture"]
@@ -232,5 +233,5 @@ async def test_a_spent_budget_stops_before_the_call(
     client: ModelClient, gemini: GeminiService
 ) -> None:
     with pytest.raises(BudgetExceeded):
-        await client.ask(LITE, ASK, meter=meter(max_model_calls=0))
+        await client.ask(LITE, ASK, meter=meter(model_calls=0))
     assert not gemini.requests

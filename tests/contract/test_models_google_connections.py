@@ -9,7 +9,8 @@ from agent.core.calls import Calls
 from agent.models.client import ModelClient
 from tests.support.gemini_client import LITE, gemini_fixture, llm_fixture
 from tests.support.map_fixtures import until
-from tests.support.scripted import ASK, KEY, client_for, meter
+from tests.support.meters import meter
+from tests.support.scripted import ASK, KEY, client_for
 from tests.support.standins import GeminiService
 
 __all__ = ["gemini_fixture", "llm_fixture"]

@@ -24,7 +24,8 @@ from tests.support.gemini_client import (
     llm_fixture,
     said,
 )
-from tests.support.scripted import ASK, KEY, Scripted, client_for, meter
+from tests.support.meters import meter
+from tests.support.scripted import ASK, KEY, Scripted, client_for
 from tests.support.standins import GeminiService, gemini_error
 
 __all__ = ["client_fixture", "gemini_fixture", "llm_fixture"]

@@ -19,7 +19,8 @@ from tests.support.gemini_client import (
     said,
 )
 from tests.support.memory_reply_cache import MemoryReplyCache
-from tests.support.scripted import ASK, Scripted, client_for, meter
+from tests.support.meters import meter
+from tests.support.scripted import ASK, Scripted, client_for
 from tests.support.standin import Speed
 from tests.support.standins import GeminiService, gemini_error
 

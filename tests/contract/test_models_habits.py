@@ -15,7 +15,8 @@ from agent.evidence.grounding import ground
 from agent.models.types import Withdrawal
 from agent.sample.model.request import FunctionCall, GroundedSentence, GroundingPage, ModelReply
 from agent.sample.services.loopback import BODY, Service
-from tests.support.scripted import ASK, Scripted, client_for, maps_geo, meter
+from tests.support.meters import meter
+from tests.support.scripted import ASK, Scripted, client_for, maps_geo
 from tests.support.standin import Speed, Standin
 from tests.support.standins import GeminiService, OpenAIService, Rules
 

@@ -25,8 +25,9 @@ from agent.models.probe import probe
 from agent.sample.model.request import FunctionCall, ModelReply
 from agent.settings import Settings
 from tests.support.memory_reply_cache import MemoryReplyCache
+from tests.support.meters import meter
 from tests.support.rows import by_examples
-from tests.support.scripted import ASK, KEY, Scripted, client_for, maps_geo, meter
+from tests.support.scripted import ASK, KEY, Scripted, client_for, maps_geo
 from tests.support.served import serve_in_thread
 from tests.support.standin import Speed
 from tests.support.standins import OpenAIService, Rules

@@ -28,7 +28,8 @@ from agent.models.types import ModelRequest
 from agent.models.validation import schema_of
 from agent.sample.model.request import FunctionCall, ModelReply
 from agent.sample.services.loopback import RefusedRequest
-from tests.support.scripted import ASK, Scripted, client_for, maps_geo, meter
+from tests.support.meters import meter
+from tests.support.scripted import ASK, Scripted, client_for, maps_geo
 from tests.support.standin import Speed
 from tests.support.standins import GeminiService, OpenAIService, Rules
 

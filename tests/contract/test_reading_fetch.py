@@ -16,10 +16,10 @@ from agent.core.errors import (
 )
 from agent.reading.fetch import Fetcher, FetchLimits, HostLimits
 from agent.reading.guard import AddressGuard
+from tests.support.meters import meter
 from tests.support.ports import free_port
 from tests.support.reading import Outside, outside_fixture  # noqa: F401 - a fixture
 from tests.support.rows import by_examples
-from tests.support.scripted import meter
 
 MEGABYTE = 1 << 20
 
@@ -177,7 +177,7 @@ async def test_waiting_for_a_turn_does_not_count_against_a_page(outside: Outside
 
 async def test_a_run_whose_time_is_over_reads_nothing(outside: Outside) -> None:
     with pytest.raises(BudgetExceeded):
-        await outside.fetcher().get(outside.url("/a"), meter=meter(max_run_seconds=0.0))
+        await outside.fetcher().get(outside.url("/a"), meter=meter(seconds=0.0))
     assert outside.asked(robots=True) == []
 
 

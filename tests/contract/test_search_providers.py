@@ -16,8 +16,8 @@ from agent.core.errors import (
     RateLimited,
 )
 from tests.support.memory_reply_cache import MemoryReplyCache
+from tests.support.meters import meter
 from tests.support.search_bench import KEY, Bench, bench_fixture, failure, running_fixture
-from tests.support.search_scripts import meter
 
 __all__ = ["bench_fixture", "running_fixture"]
 

@@ -10,13 +10,13 @@ from agent.core.errors import ProviderError, ProviderUnavailable
 from agent.prompts import render
 from agent.search.hits import Hits
 from agent.texts import say
+from tests.support.meters import meter
 from tests.support.prompt_blocks import BLOCKS
 from tests.support.search_scripts import (
     GOOGLE,
     OTHER,
     ScriptedModels,
     grounded_reply,
-    meter,
     searched_reply,
     task,
     text_reply,

@@ -1,6 +1,6 @@
 """A deep research whose server or command line is killed goes on and repeats nothing finished.
 
-The services are a process of their own, as real ones are; every call of a run is counted there.
+Every call of a run is counted by the services, which outlive it.
 """
 
 import asyncio
@@ -20,9 +20,11 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import NotFoundError
 
-from tests.support.command_line import Cli, cli_fixture, until
+from agent.sample.model.reply import SampleModel
+from tests.support.command_line import CANARY, Cli, cli_fixture, until
 from tests.support.dev_server import DevServer, dev_server
-from tests.support.standin_process import Standins, standin_process
+from tests.support.served import Served, serving
+from tests.support.standins import GeminiService, TavilyService
 
 __all__ = ["cli_fixture"]
 pytestmark = [pytest.mark.server, pytest.mark.slow]
@@ -33,22 +35,14 @@ SEED = 20261121
 
 
 @pytest.fixture
-def standins() -> Iterator[Standins]:
-    with standin_process(latency=LATENCY) as running:
+def standins() -> Iterator[Served]:
+    gemini = GeminiService(SampleModel(), key=CANARY, latency=lambda request, body: LATENCY)
+    tavily = TavilyService(key=CANARY, latency=lambda request, body: LATENCY)
+    with serving(gemini, tavily) as running:
         yield running
 
 
-def keyed(standins: Standins) -> dict[str, str]:
-    """The environment of someone with a Gemini and a Tavily key."""
-    return {
-        "GEMINI_API_KEY": standins.key,
-        "GOOGLE_GEMINI_BASE_URL": standins.urls["gemini"],
-        "TAVILY_API_KEY": standins.key,
-        "TAVILY_BASE_URL": standins.urls["tavily"],
-    }
-
-
-def asked(standins: Standins) -> Counter[str]:
+def asked(standins: Served) -> Counter[str]:
     """How often each call arrived; the stand-in numbers its tool calls anew each time."""
     calls: Counter[str] = Counter()
     for name in ("gemini", "tavily"):
@@ -68,7 +62,7 @@ def kind(call: str) -> str:
     return found[1]
 
 
-def unfinished(standins: Standins, folder: Path) -> int:
+def unfinished(standins: Served, folder: Path) -> int:
     """How many calls had been sent whose replies were not yet kept when the process died.
 
     What it sent last, stand-ins on a busy machine read after its death.
@@ -83,7 +77,7 @@ def unfinished(standins: Standins, folder: Path) -> int:
     return len(asked(standins)) - replies(folder)
 
 
-def nothing_finished_was_repeated(standins: Standins, lost: int) -> None:
+def nothing_finished_was_repeated(standins: Served, lost: int) -> None:
     """Every call once, and `lost` ones, which a kill had cut off, again."""
     calls = asked(standins)
     kinds = Counter(kind(call) for call in calls)
@@ -116,10 +110,10 @@ async def finished(client: LangGraphClient, thread_id: str) -> Any:
 
 
 async def test_a_server_killed_at_random_points_ends_the_research_by_itself(
-    standins: Standins, tmp_path: Path
+    standins: Served, tmp_path: Path
 ) -> None:
     chance = random.Random(SEED)
-    with dev_server(tmp_path / "server", env=keyed(standins)) as server:
+    with dev_server(tmp_path / "server", env=standins.environment) as server:
         async with get_client(url=server.url) as client:
             thread = (await client.threads.create())["thread_id"]
             given: Any = {"messages": [{"role": "user", "content": LAKE}]}
@@ -141,7 +135,7 @@ async def test_a_server_killed_at_random_points_ends_the_research_by_itself(
 
 
 async def killed_after(
-    server: DevServer, calls: int, chance: random.Random, standins: Standins
+    server: DevServer, calls: int, chance: random.Random, standins: Served
 ) -> int:
     """kill -9 at some moment after so many calls were paid; how many it cut off."""
     folder = server.folder / "threads"
@@ -155,15 +149,15 @@ async def killed_after(
 
 @pytest.mark.parametrize("stage", ["extract", "deep_report"])
 @pytest.mark.skipif(os.name != "posix", reason="signals")
-def test_a_killed_command_goes_on_with_its_thread(cli: Cli, standins: Standins, stage: str) -> None:
+def test_a_killed_command_goes_on_with_its_thread(cli: Cli, standins: Served, stage: str) -> None:
     sets = [word for key, value in CONTEXT.items() for word in ("--set", f"{key}={value}")]
     deep = ("ask", "--assistant", "deep_research", *sets)
-    process = cli.start(*deep, LAKE, **keyed(standins))
+    process = cli.start(*deep, LAKE, **standins.environment)
     until(lambda: stage in {kind(call) for call in asked(standins)})
     process.kill()
     process.communicate(timeout=240)
     lost = unfinished(standins, cli.folder / "data")
-    done = cli.run(*deep, "--json", "--thread", only_thread(cli), **keyed(standins))
+    done = cli.run(*deep, "--json", "--thread", only_thread(cli), **standins.environment)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["gaps"] == []

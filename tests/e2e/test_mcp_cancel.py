@@ -14,7 +14,7 @@ from mcp.types import CancelledNotification, CancelledNotificationParams, Client
 from agent.sample.model.reply import SampleModel
 from tests.support.dev_server import DevServer, dev_server
 from tests.support.mcp_client import connected, structured
-from tests.support.served import serve_in_thread
+from tests.support.served import serving
 from tests.support.standins import GeminiService
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
@@ -23,20 +23,14 @@ EN, OTHER = "How do sodium-ion batteries work?", "What is WebRTC?"
 
 @pytest.fixture(scope="module")
 def gemini() -> Iterator[GeminiService]:
-    service = GeminiService(SampleModel(), key="CANARY-mcp-key-0123456789")
-    with serve_in_thread(service.app) as running:
-        service.url = running.url  # type: ignore[attr-defined]
-        yield service
+    with serving(GeminiService(SampleModel(), key="CANARY-mcp-key-0123456789")) as served:
+        served["gemini"].environment = served.environment
+        yield served["gemini"]
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, gemini: GeminiService) -> Iterator[DevServer]:
-    environment = {
-        "GEMINI_API_KEY": "CANARY-mcp-key-0123456789",
-        "GOOGLE_GEMINI_BASE_URL": gemini.url,  # type: ignore[attr-defined]
-        "GEO_ROUTING": "never",
-        "MAX_RESEARCH_LOOPS": "1",
-    }
+    environment = {**gemini.environment, "GEO_ROUTING": "never", "MAX_RESEARCH_LOOPS": "1"}
     with dev_server(tmp_path_factory.mktemp("server"), env=environment) as started:
         yield started
 

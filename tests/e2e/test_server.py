@@ -17,21 +17,19 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import ConflictError, NotFoundError, UnprocessableEntityError
 
-from agent.sample.model.reply import SampleModel
+from tests.support.command_line import CANARY, gemini_fixture
 from tests.support.dev_server import DevServer, dev_server
 from tests.support.lab import tasks
 from tests.support.map_fixtures import is_running
-from tests.support.served import serve_in_thread
 from tests.support.server_fixtures import client_fixture, server_fixture
 from tests.support.standin import Recorded
 from tests.support.standins import GeminiService
 
-__all__ = ["client_fixture", "server_fixture"]
+__all__ = ["client_fixture", "gemini_fixture", "server_fixture"]
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 ZH, EN = "王府井附近适合遛娃的好去处", "How do sodium-ion batteries work?"
 ASPECTS_EN = "What do sodium-ion batteries cost?"
 WISH = "also what they weigh"
-CANARY = "CANARY-server-key-0123456789"
 
 
 def question(text: str) -> dict[str, Any]:
@@ -194,22 +192,9 @@ async def test_a_bad_setting_is_an_error_of_the_run_not_of_the_start(
 
 
 @pytest.fixture
-def gemini() -> Iterator[GeminiService]:
-    service = GeminiService(SampleModel(), key=CANARY)
-    with serve_in_thread(service.app) as running:
-        service.url = running.url  # type: ignore[attr-defined]
-        yield service
-
-
-@pytest.fixture
 def keyed(tmp_path: Path, gemini: GeminiService) -> Iterator[DevServer]:
     """Online, as with a real key, against a stand-in that counts."""
-    environment = {
-        "GEMINI_API_KEY": CANARY,
-        "GOOGLE_GEMINI_BASE_URL": gemini.url,  # type: ignore[attr-defined]
-        "GEO_ROUTING": "never",
-        "MAX_RESEARCH_LOOPS": "1",
-    }
+    environment = {**gemini.environment, "GEO_ROUTING": "never", "MAX_RESEARCH_LOOPS": "1"}
     with dev_server(tmp_path / "server", env=environment) as started:
         yield started
 

@@ -19,6 +19,7 @@ from tests.support.dev_server import REPOSITORY, DevServer, dev_server
 from tests.support.mcp_client import connected, said
 from tests.support.probe_graph import CALLS_PER_RUN
 from tests.support.probe_service import Probe, probe_service
+from tests.support.recovery_lab import question
 from tests.support.two_owners import (
     ALICE,
     ATTEMPTS,
@@ -28,7 +29,6 @@ from tests.support.two_owners import (
     LISTS,
     SECRET,
     Attempt,
-    _question,
     answer_to,
 )
 
@@ -47,7 +47,7 @@ class Belongings:
     async def make(self) -> None:
         """A thread with words on it, one where a run is held, an assistant, an item, a cron."""
         client, metadata = self.client, {"note": SECRET}
-        ask = _question(SECRET)
+        ask = question(SECRET)
         thread = await client.threads.create(metadata=metadata)
         run = await client.runs.create(thread["thread_id"], "probe", input=ask)
         await client.runs.join(thread["thread_id"], run["run_id"])
@@ -66,7 +66,7 @@ class Belongings:
 
     async def hold(self, words: str) -> None:
         """A run that the probe service holds."""
-        ask = _question(words)
+        ask = question(words)
         busy = await self.client.threads.create()
         live = await self.client.runs.create(busy["thread_id"], "probe", input=ask)
         self.ids.update(busy=busy["thread_id"], live=live["run_id"])

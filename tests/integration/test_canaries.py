@@ -4,7 +4,7 @@ import json
 import logging
 import os
 from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,11 +25,11 @@ from agent.services import build_services
 from agent.settings import Settings, read_settings
 from tests.support import programs
 from tests.support.dev_server import clean_environment
-from tests.support.faults import at, impatient
+from tests.support.faults import at
 from tests.support.lab import EN, ZH
 from tests.support.map_fixtures import script_fixture
 from tests.support.run_fixtures import whole_folder
-from tests.support.served import serve_in_thread
+from tests.support.served import serving
 from tests.support.standins import (
     AmapService,
     BochaService,
@@ -78,37 +78,30 @@ class Town:
 @pytest.fixture
 def town(map_server_script: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Town]:
     llm = SampleModel()
-    services: dict[str, Service] = {
-        "gemini": GeminiService(llm),
-        "openai": OpenAIService(llm),
-        "amap": AmapService(),
-        "tavily": TavilyService(),
-        "serper": SerperService(),
-        "bocha": BochaService(),
-    }
-    with ExitStack() as stack:
-        urls = {
-            name: stack.enter_context(serve_in_thread(s.app)).url for name, s in services.items()
-        }
+    with serving(
+        GeminiService(llm), OpenAIService(llm), AmapService(), TavilyService(), SerperService(),
+        BochaService(),
+    ) as served:  # fmt: skip
         command = [find_node().node, "--require", str(REDIRECT), str(map_server_script)]
-        environment = KEYS | {
-            "GOOGLE_GEMINI_BASE_URL": urls["gemini"],
-            "OPENAI_BASE_URL": f"{urls['openai']}/v1",
-            **{f"{name.upper()}_BASE_URL": urls[name] for name in ("tavily", "serper", "bocha")},
-            "AMAP_TEST_BASE_URL": urls["amap"],
-            "AMAP_MCP_COMMAND": json.dumps(command),
-            "AMAP_MCP_ENV": "AMAP_TEST_BASE_URL",
-            "AMAP_QPS": "500",
-        }
+        environment = (
+            served.environment
+            | KEYS
+            | {
+                "AMAP_TEST_BASE_URL": served.urls["amap"],
+                "AMAP_MCP_COMMAND": json.dumps(command),
+                "AMAP_MCP_ENV": "AMAP_TEST_BASE_URL",
+                "AMAP_QPS": "500",
+            }
+        )
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
-        yield Town(services, environment)
+        yield Town(served.services, environment)
 
 
 @asynccontextmanager
 async def open_town(town: Town, folder: Path) -> AsyncIterator["Asking"]:
     reply_cache = ReplyCache(folder)
-    services = impatient(build_services(read_settings(), reply_cache=reply_cache))
+    services = build_services(read_settings(), reply_cache=reply_cache)
     async with open_saver(folder) as saver:
         graph = build_graph(lambda: services).compile(checkpointer=saver)
         try:
@@ -203,7 +196,7 @@ async def test_an_address_that_cannot_be_one_is_told_without_the_key_in_it(
     for service in ("TAVILY", "BOCHA", "SERPER"):
         for url in (f"http://[{KEYS['TAVILY_API_KEY']}", f"ftp://h/?key={KEYS['TAVILY_API_KEY']}"):
             monkeypatch.setenv(f"{service}_BASE_URL", url)
-            services = impatient(build_services(read_settings()))
+            services = build_services(read_settings())
             try:
                 graph = build_graph(lambda: services).compile()  # noqa: B023
                 context = configure({"web_search": service.lower(), "geo_routing": "never"})

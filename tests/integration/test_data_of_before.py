@@ -18,18 +18,22 @@ import pytest
 from langgraph.types import Command
 from langgraph_sdk import get_client
 from pydantic import SecretStr
+from tools.data_fixture import HOME, digest
 
 from agent.assistants.registry import Graph, compiled
 from agent.cli import main
 from agent.configuration import configure
 from agent.runs.sql import Place
 from agent.runs.threads import open_saver
+from agent.sample.model.reply import SampleModel
 from agent.services import close_process_services
-from tests.support.data_before import HOME, digest, keyed, runs_of
+from tests.support.command_line import CANARY
 from tests.support.dev_server import dev_server
 from tests.support.mixed_files import EN, marker
-from tests.support.postgres import PostgresServer, postgres_fixture
+from tests.support.postgres import PostgresServer, postgres_fixture, runs_of
 from tests.support.recovery_lab import answered
+from tests.support.served import serving
+from tests.support.standins import GeminiService, TavilyService
 
 __all__ = ["postgres_fixture"]
 BOOKS = {
@@ -229,7 +233,8 @@ def test_the_interrupted_run_is_ended_by_the_next_start_and_pays_nothing_twice(
     known = before.threads["interrupted"]
     asked = ("ask", "--assistant", "deep_research", "--thread", known["thread_id"])
     assert runs_of(before.where, "SELECT count(*) FROM replies") != [(0,)]
-    with keyed() as services:
+    gemini = GeminiService(SampleModel(), key=CANARY)
+    with serving(gemini, TavilyService(key=CANARY)) as services:
         for name, value in services.environment.items():
             monkeypatch.setenv(name, value)
         answer = run_json(capsys, *asked)

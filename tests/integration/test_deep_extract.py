@@ -10,7 +10,8 @@ from agent.search.web import WebSearch
 from agent.settings import Settings
 from tests.support.long_lab import Web
 from tests.support.memory_reply_cache import MemoryReplyCache
-from tests.support.search_scripts import ScriptedModels, meter
+from tests.support.meters import meter
+from tests.support.search_scripts import ScriptedModels
 from tests.support.served import serve_in_thread
 from tests.support.standins import TavilyService
 

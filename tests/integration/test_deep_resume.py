@@ -28,7 +28,7 @@ from tests.support.lab import answer_of, told
 from tests.support.long_lab import MODEL_KEY, Web, accusing, mends
 from tests.support.map_fixtures import until
 from tests.support.rows import by_examples
-from tests.support.served import serve_in_thread
+from tests.support.served import serving
 from tests.support.standin import Fault
 from tests.support.standins import GeminiService, TavilyService
 
@@ -69,14 +69,8 @@ async def world() -> AsyncIterator[World]:
     )
     gemini = GeminiService(researcher, key=MODEL_KEY)
     tavily = TavilyService(key=KEY, pages=Web())
-    with serve_in_thread(gemini.app) as models, serve_in_thread(tavily.app) as searches:
-        settings = Settings(
-            gemini_api_key=MODEL_KEY,
-            google_gemini_base_url=models.url,
-            tavily_api_key=KEY,
-            tavily_base_url=searches.url,
-        )
-        yield World(gemini, tavily, settings)
+    with serving(gemini, tavily) as served:
+        yield World(gemini, tavily, Settings(**served.settings))
 
 
 @asynccontextmanager

@@ -18,8 +18,8 @@ from agent.graph import build_graph
 from agent.models.catalogue import GOOGLE_MODELS, retirement
 from agent.prompts import names, render
 from agent.sample.model.request import ModelReply
-from tests.support.faults import impatient_laboratory, moody
-from tests.support.lab import EN, ZH, Lab, answer_of, tasks, told, with_clock
+from tests.support.faults import moody
+from tests.support.lab import EN, ZH, Lab, answer_of, laboratory, tasks, told, with_clock
 
 pytestmark = pytest.mark.node
 ROOT = Path(__file__).parents[2]
@@ -29,7 +29,7 @@ NOTHING_MORE = {"is_sufficient": False, "knowledge_gap": "票价", "follow_up_qu
 
 @pytest.fixture
 async def lab() -> AsyncIterator[Lab]:
-    async with impatient_laboratory() as built:
+    async with laboratory(tanlu_mode="offline") as built:
         yield built
 
 

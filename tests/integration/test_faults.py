@@ -16,13 +16,12 @@ from tests.support.faults import (
     Ended,
     at,
     ended,
-    impatient_laboratory,
     leaving_no_process,
     moody,
     turn_at,
     well_again,
 )
-from tests.support.lab import ZH, Lab
+from tests.support.lab import ZH, Lab, laboratory
 from tests.support.standins import gemini_error
 
 pytestmark = [pytest.mark.node, pytest.mark.asyncio(loop_scope="module")]
@@ -120,7 +119,7 @@ def name_of(kind: Kind, stage: str, times: int | None) -> str:
 async def lab(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
     folder: Path = tmp_path_factory.mktemp("data")
     with leaving_no_process():
-        async with impatient_laboratory(tanlu_data_dir=folder) as built:
+        async with laboratory(tanlu_mode="offline", tanlu_data_dir=folder) as built:
             yield built
 
 

@@ -19,16 +19,8 @@ from agent.graph import build_graph
 from agent.mcp.map import build_maps
 from agent.settings import Settings
 from agent.texts import say
-from tests.support.faults import (
-    STAGES,
-    Ended,
-    at,
-    ended,
-    impatient_laboratory,
-    leaving_no_process,
-    turn_at,
-)
-from tests.support.lab import EN, ZH, Lab, answer_of, told
+from tests.support.faults import STAGES, Ended, at, ended, leaving_no_process, turn_at
+from tests.support.lab import EN, ZH, Lab, answer_of, laboratory, told
 from tests.support.map_fixtures import SCRIPT, until
 
 pytestmark = pytest.mark.node
@@ -40,7 +32,7 @@ HASTY = {"map_call_seconds": 1, "search_timeout_seconds": 1}
 @asynccontextmanager
 async def closing_leaves_nothing(**settings: Any) -> AsyncIterator[Lab]:
     with leaving_no_process():
-        async with impatient_laboratory(**settings) as lab:
+        async with laboratory(tanlu_mode="offline", **settings) as lab:
             yield lab
 
 
@@ -64,7 +56,7 @@ def map_told_dead(result: Ended, *codes: str) -> None:
 @pytest.mark.parametrize("times", [1, None])
 async def test_a_model_that_hangs_at_any_stage_is_survived(times: int | None) -> None:
     async def hangs_at(stage: str) -> Ended:
-        async with impatient_laboratory(model_timeout_seconds=1.5) as lab:
+        async with laboratory(tanlu_mode="offline", model_timeout_seconds=1.5) as lab:
             lab.gemini.fail("hang", match=at(stage), times=times)
             return await ended(lab, ZH, servers=len(STAGES))
 

@@ -14,8 +14,8 @@ from agent.graph import build_graph
 from agent.models.client import ModelClient
 from agent.sample.model.reply import SampleModel
 from agent.search.web import WebSearch
-from tests.support.faults import at, ended, impatient_laboratory, leaving_no_process, well_again
-from tests.support.lab import ZH, Lab
+from tests.support.faults import at, ended, leaving_no_process, well_again
+from tests.support.lab import ZH, Lab, laboratory
 from tests.support.served import serve_in_thread
 from tests.support.standins import OpenAIService
 
@@ -40,7 +40,9 @@ async def lab(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
     """The sample with a model of another provider beside it."""
     other = OpenAIService(SampleModel(), models=None)
     with leaving_no_process(), serve_in_thread(other.app) as running:
-        async with impatient_laboratory(tanlu_data_dir=tmp_path_factory.mktemp("data")) as built:
+        async with laboratory(
+            tanlu_mode="offline", tanlu_data_dir=tmp_path_factory.mktemp("data")
+        ) as built:
             services, sample = built.services, built.services.sample
             assert sample
             settings = services.settings.model_copy(

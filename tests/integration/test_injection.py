@@ -17,8 +17,8 @@ from agent.sample.model.reply import SampleModel
 from agent.sample.model.request import ModelReply
 from agent.sample.model.text import task_of
 from agent.sample.services.loopback import Service
-from tests.support.faults import MoodyModel, impatient_laboratory, well_again
-from tests.support.lab import ZH, Lab, answer_of, told
+from tests.support.faults import MoodyModel, well_again
+from tests.support.lab import ZH, Lab, answer_of, laboratory, told
 from tests.support.obedient import Obedient, hits, pois
 from tests.support.served import serve_in_thread
 from tests.support.standin import Standin
@@ -73,7 +73,9 @@ INTERNAL_ID = re.compile(r"(?<!\\)\[\^|(?<!\\)\[[wap]\d+-\d+")
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def lab(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
-    async with impatient_laboratory(tanlu_data_dir=tmp_path_factory.mktemp("data")) as built:
+    async with laboratory(
+        tanlu_mode="offline", tanlu_data_dir=tmp_path_factory.mktemp("data")
+    ) as built:
         yield built
 
 

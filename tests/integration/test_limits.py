@@ -11,8 +11,8 @@ import pytest_asyncio
 from agent.sample.model.reply import SampleModel
 from agent.sample.model.request import Model, ModelReply, ModelTurn
 from agent.sample.model.text import task_of
-from tests.support.faults import Ended, ended, impatient_laboratory, well_again
-from tests.support.lab import ZH, Lab
+from tests.support.faults import Ended, ended, well_again
+from tests.support.lab import ZH, Lab, laboratory
 
 pytestmark = [pytest.mark.node, pytest.mark.asyncio(loop_scope="module")]
 
@@ -44,7 +44,9 @@ class Insatiable:
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def lab(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
-    async with impatient_laboratory(tanlu_data_dir=tmp_path_factory.mktemp("data")) as built:
+    async with laboratory(
+        tanlu_mode="offline", tanlu_data_dir=tmp_path_factory.mktemp("data")
+    ) as built:
         yield built
 
 

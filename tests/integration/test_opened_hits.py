@@ -18,8 +18,8 @@ from agent.core.concurrency import Lazy
 from agent.search.hits import Hit, Hits
 from agent.services import build_services
 from agent.settings import read_settings
+from tests.support.meters import meter
 from tests.support.reading import Outside, inside_fixture, names_fixture, outside_fixture
-from tests.support.scripted import meter
 from tests.support.team_steps import turn
 
 __all__ = ["inside_fixture", "names_fixture", "outside_fixture"]

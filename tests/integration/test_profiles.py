@@ -4,7 +4,7 @@ import json
 import re
 import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,21 @@ from agent.mcp.amap.install import find_node, installed_server
 from agent.sample.model.reply import SampleModel
 from agent.sample.services.loopback import Service
 from tests.support import programs
-from tests.support.dev_server import clean_environment
 from tests.support.lab import EN, ZH, Lab, answer_of, laboratory, tasks, told
-from tests.support.served import serve_in_thread
-from tests.support.standin_process import MODEL, REPOSITORY, Standins, standin_process
-from tests.support.standins import BochaService, GeminiService, Rules, TavilyService, gemini_error
+from tests.support.programs import REPOSITORY, clean_environment
+from tests.support.served import Served, serving
+from tests.support.standins import (
+    AmapService,
+    BochaService,
+    GeminiService,
+    OpenAIService,
+    Rules,
+    TavilyService,
+    gemini_error,
+)
 
 REDIRECT = REPOSITORY / "src" / "agent" / "sample" / "services" / "amap_redirect.cjs"
-KEY = "profile-canary-0123456789abcdef"
+KEY, MODEL = "profile-canary-0123456789abcdef", "standin-chat"
 SEARCHES: Callable[..., bool] = lambda request, body: "google_search" in _snake(body)  # noqa: E731
 
 DIFFERENT = {
@@ -38,11 +45,11 @@ def _snake(body: Any) -> str:
     return str(body).replace("googleSearch", "google_search")
 
 
-def map_environment(standins: Standins, script: Path) -> dict[str, str]:
+def map_environment(standins: Served, script: Path) -> dict[str, str]:
     """The real map server, started by the operator's own command."""
     command = [find_node().node, "--require", str(REDIRECT), str(script)]
     return {
-        "AMAP_MAPS_API_KEY": standins.key,
+        "AMAP_MAPS_API_KEY": KEY,
         "AMAP_MCP_COMMAND": json.dumps(command),
         "AMAP_MCP_ENV": "AMAP_TEST_BASE_URL",
         "AMAP_TEST_BASE_URL": standins.urls["amap"],
@@ -88,8 +95,8 @@ def script() -> Path:
 
 
 @pytest.fixture(scope="module")
-def standins() -> Iterator[Standins]:
-    with standin_process() as running:
+def standins() -> Iterator[Served]:
+    with serving(GeminiService(SampleModel(), key=KEY), AmapService(key=KEY)) as running:
         yield running
 
 
@@ -97,13 +104,12 @@ def standins() -> Iterator[Standins]:
 @pytest.mark.slow
 @pytest.mark.parametrize("question", [ZH, EN])
 def test_with_real_keys_nothing_differs_but_the_endpoints(
-    question: str, standins: Standins, script: Path, tmp_path: Path
+    question: str, standins: Served, script: Path, tmp_path: Path
 ) -> None:
     online = asked(
         question,
         tmp_path,
-        GEMINI_API_KEY=standins.key,
-        GOOGLE_GEMINI_BASE_URL=standins.urls["gemini"],
+        **standins.environment,
         **map_environment(standins, script),
     )
     offline = asked(question, tmp_path)
@@ -129,20 +135,17 @@ CHINA = {
 
 @asynccontextmanager
 async def china(
-    standins: Standins, script: Path, environment: pytest.MonkeyPatch
+    standins: Served, script: Path, environment: pytest.MonkeyPatch
 ) -> AsyncIterator[Lab]:
     """The assistant as configured where Google cannot be reached."""
     values = {
         "TANLU_MODEL": f"openai:{MODEL}",
-        "OPENAI_API_KEY": standins.key,
-        "OPENAI_BASE_URL": f"{standins.urls['openai']}/v1",
-        "BOCHA_API_KEY": standins.key,
-        "BOCHA_BASE_URL": standins.urls["bocha"],
-        "GOOGLE_GEMINI_BASE_URL": standins.urls["gemini"],
+        **standins.environment,
         **map_environment(standins, script),
     }
     for name, value in values.items():
         environment.setenv(name, value)
+    environment.delenv("GEMINI_API_KEY")
     async with laboratory() as lab:
         yield lab
 
@@ -154,7 +157,11 @@ async def test_without_google_the_whole_question_works(
     name: str, script: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("langchain_openai")
-    with standin_process(CHINA[name]) as standins:
+    llm = SampleModel()
+    with serving(
+        GeminiService(llm, key=KEY), AmapService(key=KEY), BochaService(key=KEY),
+        OpenAIService(llm, key=KEY, models=(MODEL,), rules=CHINA[name]),
+    ) as standins:  # fmt: skip
         async with china(standins, script, monkeypatch) as lab:
             state = await lab.ask(ZH)
             follow_up = await lab.ask("那附近有停车场吗", context={"map_details": 0})
@@ -173,7 +180,7 @@ async def test_without_google_the_whole_question_works(
     assert results, "no tool of the map was called by the model"
     assert told(follow_up)["needs"] is None
     assert told(follow_up)["places"]
-    assert standins.key not in str(state)
+    assert KEY not in str(state)
 
 
 def _messages(body: Any, role: str) -> list[Any]:
@@ -200,18 +207,8 @@ async def refused_google(case: str, *others: Service) -> AsyncIterator[tuple[Lab
     gemini = GeminiService(SampleModel(), key=KEY)
     status, body = REFUSALS[case]
     gemini.fail("status", match=SEARCHES, times=None, status=status, body=body)
-    with ExitStack() as running:
-        urls = {
-            s.name: running.enter_context(serve_in_thread(s.app)).url for s in (gemini, *others)
-        }
-        settings: dict[str, Any] = {
-            f"{s.name}_{what}": value
-            for s in others
-            for what, value in (("api_key", KEY), ("base_url", urls[s.name]))
-        }
-        async with laboratory(
-            gemini_api_key=KEY, google_gemini_base_url=urls["gemini"], **settings
-        ) as lab:
+    with serving(gemini, *others) as served:
+        async with laboratory(**served.settings) as lab:
             yield lab, gemini
 
 
@@ -269,7 +266,7 @@ def checked(*command: str, **environment: str) -> subprocess.CompletedProcess[st
 @pytest.mark.node
 @pytest.mark.slow
 def test_with_a_key_the_four_checks_ask_amap_itself_and_skip_nothing(
-    standins: Standins, script: Path, tmp_path: Path
+    standins: Served, script: Path, tmp_path: Path
 ) -> None:
     before = len(standins.requests("amap"))
     environment = map_environment(standins, script)
@@ -283,9 +280,9 @@ def test_with_a_key_the_four_checks_ask_amap_itself_and_skip_nothing(
 @pytest.mark.node
 @pytest.mark.slow
 def test_a_key_that_amap_refuses_fails_the_check_that_needs_it_and_is_not_shown(
-    standins: Standins, script: Path, tmp_path: Path
+    standins: Served, script: Path, tmp_path: Path
 ) -> None:
-    environment = {**map_environment(standins, script), "AMAP_MAPS_API_KEY": KEY}
+    environment = {**map_environment(standins, script), "AMAP_MAPS_API_KEY": f"not-{KEY}"}
     done = checked("-m", "test_mcp_integration", TANLU_DATA_DIR=str(tmp_path), **environment)
     assert done.returncode == 1
     assert "FAIL  4 tool use" in done.stdout

@@ -16,6 +16,7 @@ from agent.reading import fetch, guard
 from agent.reading.fetch import Fetcher, FetchLimits
 from agent.reading.guard import AddressGuard
 from tests.support.hostile_urls import HOSTILE
+from tests.support.meters import meter
 from tests.support.ports import free_port
 from tests.support.reading import (  # noqa: F401 - fixtures
     Outside,
@@ -24,7 +25,6 @@ from tests.support.reading import (  # noqa: F401 - fixtures
     outside_fixture,
     strange_pages,
 )
-from tests.support.scripted import meter
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1", "127.0.0.2", "::1"])
 

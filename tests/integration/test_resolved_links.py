@@ -24,8 +24,7 @@ from agent.sample.model.request import GroundedSentence, GroundingPage, Model, M
 from agent.sample.model.text import task_of
 from agent.search.google import resolve_links
 from agent.server.mcp_tools import tool_result
-from tests.support.faults import impatient_laboratory
-from tests.support.lab import Lab, told
+from tests.support.lab import Lab, laboratory, told
 from tests.support.served import serve_in_thread
 from tests.support.standins import RedirectService
 
@@ -79,7 +78,9 @@ class OnePage(Model):
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def lab(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
-    async with impatient_laboratory(tanlu_data_dir=tmp_path_factory.mktemp("data")) as built:
+    async with laboratory(
+        tanlu_mode="offline", tanlu_data_dir=tmp_path_factory.mktemp("data")
+    ) as built:
         fields = dataclasses.fields(built.services)
         services = Redirecting(**{f.name: getattr(built.services, f.name) for f in fields})
         graph = build_graph(lambda: services).compile(checkpointer=InMemorySaver())

@@ -9,9 +9,9 @@ import httpx
 import pytest
 from langchain_core.messages import HumanMessage
 
-from tests.support.faults import children, impatient_laboratory, leaving_no_process
+from tests.support.faults import children, leaving_no_process
 from tests.support.kept_amap import with_its_own
-from tests.support.lab import EN, ZH, Lab, answer_of, told
+from tests.support.lab import EN, ZH, Lab, answer_of, laboratory, told
 from tests.support.map_fixtures import until
 from tests.support.standin import Recorded
 
@@ -23,7 +23,7 @@ QUESTIONS = (ZH, EN, "杭州西湖附近的咖啡馆", "上海迪士尼怎么玩
 @pytest.fixture
 async def lab() -> AsyncIterator[Lab]:
     with leaving_no_process():
-        async with impatient_laboratory() as built:
+        async with laboratory(tanlu_mode="offline") as built:
             yield built
 
 

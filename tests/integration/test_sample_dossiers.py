@@ -18,7 +18,7 @@ from agent.knowledge.files import Destination
 from agent.sample.services.pages import sample_documents
 from agent.services import build_services
 from agent.settings import read_settings
-from tests.support.search_scripts import meter
+from tests.support.meters import meter
 
 COMPANY = "宁德时代钠离子电池的技术路线与同行相比如何"
 TECHNOLOGY_EN = "Sodium-ion batteries: chemistry, cost and uses"

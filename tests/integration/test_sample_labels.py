@@ -9,7 +9,7 @@ from agent.assistants.common.services import Services
 from agent.search.documents import Document
 from agent.services import build_services
 from agent.settings import read_settings
-from tests.support.search_scripts import meter
+from tests.support.meters import meter
 
 QUERIES = {
     "wikipedia": ["宁德时代", "sodium-ion battery", "杭州西湖"],

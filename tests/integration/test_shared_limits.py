@@ -115,7 +115,7 @@ async def test_while_redis_is_away_a_process_keeps_its_own_limits_and_says_so_on
         assert "all processes again" in caplog.text
     finally:
         await limits.aclose()
-        redis.stop()
+        redis.kill()
 
 
 async def test_a_redis_that_never_answers_holds_nobody_up(

@@ -22,6 +22,7 @@ import pytest
 from tests.support.ports import free_port
 from tests.support.postgres import PostgresServer
 from tests.support.programs import REPOSITORY, clean_environment
+from tests.support.redis import Redis
 
 _EXTRAS = "aegra,postgres,redis"
 _START_SECONDS = 180.0
@@ -74,33 +75,6 @@ def environment(folder: Path) -> str:
     ):
         subprocess.run([uv, *command], cwd=folder, check=True, timeout=300)
     return str(made / "bin/python")
-
-
-class RedisServer:
-    """A Redis of the tests, on loopback, that keeps what it is told."""
-
-    def __init__(self, folder: Path) -> None:
-        program = shutil.which("redis-server")
-        if program is None:
-            pytest.skip("no redis-server: apt install redis-server")
-        self._program, self._folder, self.port = program, folder, free_port()
-        self._process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def url(self) -> str:
-        return f"redis://127.0.0.1:{self.port}/0"
-
-    def start(self) -> None:
-        self._process = subprocess.Popen(
-            [self._program, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
-             "--appendonly", "yes", "--dir", str(self._folder)],
-            stdout=subprocess.DEVNULL,
-        )  # fmt: skip
-
-    def kill(self) -> None:
-        assert self._process is not None
-        self._process.kill()
-        self._process.wait()
 
 
 @dataclass
@@ -170,7 +144,7 @@ class Cluster:
 
     instances: list[Instance]
     database: str
-    redis: RedisServer
+    redis: Redis
 
     @property
     def urls(self) -> list[str]:
@@ -182,7 +156,8 @@ def cluster(
     folder: Path, postgres: PostgresServer, *, python: str, count: int = 2, **env: str
 ) -> Iterator[Cluster]:
     """Start instances on a new database and a Redis of their own; end them all at the end."""
-    redis, database = RedisServer(folder), postgres.new_database(keeps=True)
+    redis = Redis(folder, "--appendonly", "yes", password="")
+    database = postgres.new_database(keeps=True)
     redis.start()
     shared = {
         "DATABASE_URL": database,

@@ -1,21 +1,15 @@
 """A collector: takes OTLP over HTTP as any of them does, and keeps what it was sent."""
 
-import gzip
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass
 from typing import Any
 
-from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
-    ExportMetricsServiceRequest,
-    ExportMetricsServiceResponse,
-)
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
-    ExportTraceServiceRequest,
-    ExportTraceServiceResponse,
-)
+from aiohttp import web
+from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2 as metrics
+from opentelemetry.proto.collector.trace.v1 import trace_service_pb2 as traces
+
+from tests.support.served import serve_in_thread
 
 
 @dataclass
@@ -32,51 +26,46 @@ class Span:
     attributes: dict[str, Any]
 
 
-@dataclass
 class Collector:
-    url: str = ""
-    spans: list[Span] = field(default_factory=list)
-    metrics: set[str] = field(default_factory=set)
-    headers: list[dict[str, str]] = field(default_factory=list)
-    bodies: list[bytes] = field(default_factory=list)
+    """What came; its address is `url` while it is served."""
 
-    def take(self, path: str, headers: dict[str, str], body: bytes) -> bytes | None:
-        """Read one request; None for what no collector has an address for."""
-        self.headers.append(headers)
-        body = gzip.decompress(body) if headers.get("content-encoding") == "gzip" else body
-        self.bodies.append(body)
-        if path == "/v1/traces":
-            request = ExportTraceServiceRequest.FromString(body)
-            self.spans += [
-                _span(span, scope.schema_url)
-                for part in request.resource_spans
-                for scope in part.scope_spans
-                for span in scope.spans
-            ]
-            return ExportTraceServiceResponse().SerializeToString()
-        if path == "/v1/metrics":
-            metrics = ExportMetricsServiceRequest.FromString(body)
-            self.metrics |= {
-                metric.name
-                for part in metrics.resource_metrics
-                for scope in part.scope_metrics
-                for metric in scope.metrics
-            }
-            return ExportMetricsServiceResponse().SerializeToString()
-        return None
+    def __init__(self) -> None:
+        self.url = ""
+        self.spans: list[Span] = []
+        self.metrics: set[str] = set()
+        self.headers: list[dict[str, str]] = []
+        self.bodies: list[bytes] = []
+        self.app = web.Application()
+        self.app.router.add_post("/v1/traces", self._traces)
+        self.app.router.add_post("/v1/metrics", self._metrics)
+
+    async def _body(self, request: web.Request) -> bytes:
+        self.headers.append({name.lower(): value for name, value in request.headers.items()})
+        self.bodies.append(await request.read())
+        return self.bodies[-1]
+
+    async def _traces(self, request: web.Request) -> web.Response:
+        sent = traces.ExportTraceServiceRequest.FromString(await self._body(request))
+        scopes = [scope for part in sent.resource_spans for scope in part.scope_spans]
+        self.spans += [_span(span, scope.schema_url) for scope in scopes for span in scope.spans]
+        return _answer(traces.ExportTraceServiceResponse())
+
+    async def _metrics(self, request: web.Request) -> web.Response:
+        sent = metrics.ExportMetricsServiceRequest.FromString(await self._body(request))
+        scopes = [scope for part in sent.resource_metrics for scope in part.scope_metrics]
+        self.metrics |= {metric.name for scope in scopes for metric in scope.metrics}
+        return _answer(metrics.ExportMetricsServiceResponse())
+
+
+def _answer(message: Any) -> web.Response:
+    return web.Response(body=message.SerializeToString(), content_type="application/x-protobuf")
 
 
 def _span(span: Any, schema: str) -> Span:
-    return Span(
-        span.name,
-        span.trace_id.hex(),
-        span.span_id.hex(),
-        span.parent_span_id.hex(),
-        (span.end_time_unix_nano - span.start_time_unix_nano) / 1e9,
-        span.status.code == 2,
-        schema,
-        {each.key: _plain(each.value) for each in span.attributes},
-    )
+    ids = (each.hex() for each in (span.trace_id, span.span_id, span.parent_span_id))
+    seconds = (span.end_time_unix_nano - span.start_time_unix_nano) / 1e9
+    attributes = {each.key: _plain(each.value) for each in span.attributes}
+    return Span(span.name, *ids, seconds, span.status.code == 2, schema, attributes)
 
 
 def _plain(value: Any) -> Any:
@@ -90,25 +79,6 @@ def _plain(value: Any) -> Any:
 def collecting() -> Iterator[Collector]:
     """A collector on a port of its own."""
     collector = Collector()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            body = self.rfile.read(int(headers["content-length"]))
-            answer = collector.take(self.path, headers, body)
-            self.send_response(404 if answer is None else 200)
-            self.send_header("Content-Type", "application/x-protobuf")
-            self.send_header("Content-Length", str(len(answer or b"")))
-            self.end_headers()
-            self.wfile.write(answer or b"")
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        collector.url = f"http://127.0.0.1:{server.server_port}"
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
+    with serve_in_thread(collector.app) as running:
+        collector.url = running.url
         yield collector
-        server.shutdown()
-        thread.join()

@@ -12,7 +12,7 @@ import pytest
 
 from agent.sample.model.reply import SampleModel
 from tests.support.programs import Program, clean_environment
-from tests.support.served import serve_in_thread
+from tests.support.served import serving
 from tests.support.standins import GeminiService
 
 KEYS = [
@@ -74,17 +74,15 @@ def cli_fixture(tmp_path: Path) -> Iterator[Cli]:
 
 @pytest.fixture(name="gemini")
 def gemini_fixture() -> Iterator[GeminiService]:
-    """Gemini's protocol on loopback; `url` is where."""
-    service = GeminiService(SampleModel(), key=CANARY)
-    with serve_in_thread(service.app) as running:
-        service.url = running.url  # type: ignore[attr-defined]
-        yield service
+    """Gemini's protocol on loopback, for those that `keyed` tells of it."""
+    with serving(GeminiService(SampleModel(), key=CANARY)) as served:
+        served["gemini"].environment = served.environment
+        yield served["gemini"]
 
 
 def keyed(service: GeminiService) -> dict[str, str]:
     """The environment of someone with a Gemini key."""
-    url: str = service.url  # type: ignore[attr-defined]
-    return {"GEMINI_API_KEY": CANARY, "GOOGLE_GEMINI_BASE_URL": url}
+    return service.environment
 
 
 def searches(_request: Any, body: Any) -> bool:

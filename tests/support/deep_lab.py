@@ -18,7 +18,7 @@ from agent.sample.services.search import KEY
 from agent.services import build_services
 from agent.settings import Settings
 from tests.support.long_lab import MODEL_KEY, LongLab, ModelByTask, Rule, Web, says_json
-from tests.support.served import serve_in_thread
+from tests.support.served import serving
 from tests.support.standins import GeminiService, TavilyService
 
 ZH = "钠离子电池的成本、安全与应用前景"
@@ -178,12 +178,7 @@ async def deep_laboratory(
     llm, web = llm or Researcher(), web or Web()
     tavily, gemini = TavilyService(key=KEY, pages=web), GeminiService(llm, key=MODEL_KEY)
     async with AsyncExitStack() as stack:
-        where = {
-            "gemini_api_key": MODEL_KEY,
-            "google_gemini_base_url": stack.enter_context(serve_in_thread(gemini.app)).url,
-            "tavily_api_key": KEY,
-            "tavily_base_url": stack.enter_context(serve_in_thread(tavily.app)).url,
-        }
+        where = stack.enter_context(serving(gemini, tavily)).settings
         kept = ReplyCache(reply_cache) if reply_cache else None
         services = build_services(Settings(**{**where, **settings}), reply_cache=kept)
         stack.push_async_callback(services.aclose)

@@ -4,24 +4,14 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from langgraph.checkpoint.memory import InMemorySaver
-
-from agent.assistants.common.services import Services
-from agent.core.calls import Policy
 from agent.core.errors import AgentError, NothingFound
-from agent.graph import build_graph
-from agent.models.catalogue import ModelName
-from agent.models.client import ModelClient
 from agent.sample.model.request import Model, ModelReply, ModelTurn
-from agent.search.web import WebSearch
-from agent.services import build_services
-from agent.settings import read_settings
 from tests.support.kept_amap import waiting_pids
 from tests.support.lab import Lab, answer_of
 
@@ -38,33 +28,6 @@ def refuse_tools(gemini: Any) -> None:
         body={"error": {"code": 400, "message": words, "status": "INVALID_ARGUMENT"}},
         times=None,
     )
-
-
-class ImpatientModels(ModelClient):
-    """Retries as often as the real client, without its pauses."""
-
-    def _policy(self, name: ModelName) -> Policy:
-        return replace(super()._policy(name), base_delay=0.005)
-
-
-def impatient(built: Services) -> Services:
-    """The same services, with everything retried at once."""
-    models = ImpatientModels(built.settings, built.calls)
-    web = WebSearch(built.settings, models, built.calls)
-    gateways = (vars(client)["_gateway"] for client in built.maps.clients)
-    for patient in (*vars(web)["_hits"].values(), *gateways):
-        vars(patient)["_policy"] = replace(vars(patient)["_policy"], base_delay=0.005)
-    return replace(built, models=models, web=web)
-
-
-@asynccontextmanager
-async def impatient_laboratory(**settings: Any) -> AsyncIterator[Lab]:
-    """A laboratory of the sample, whatever keys the machine has, where nobody waits to retry."""
-    services = impatient(build_services(read_settings(**{"tanlu_mode": "offline", **settings})))
-    try:
-        yield Lab(services, build_graph(lambda: services).compile(checkpointer=InMemorySaver()))
-    finally:
-        await services.aclose()
 
 
 def at(stage: str) -> Callable[[Any, Any], bool]:

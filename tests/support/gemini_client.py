@@ -6,7 +6,8 @@ import pytest
 from pydantic import BaseModel
 
 from agent.models.client import ModelClient
-from tests.support.scripted import ASK, KEY, Scripted, client_for, meter
+from tests.support.meters import meter
+from tests.support.scripted import ASK, KEY, Scripted, client_for
 from tests.support.standins import GeminiService
 
 FLASH, LITE = "gemini-3.8-flash", "gemini-3.5-flash-lite"

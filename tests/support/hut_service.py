@@ -1,9 +1,9 @@
 """Serve an MCP server over streamable HTTP on loopback, for whoever has the key."""
 
-import asyncio
 import contextlib
+import socket
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import uvicorn
@@ -38,27 +38,14 @@ def mcp_address(served: Server[Any], may_ask: Callable[[Scope], bool]) -> Iterat
         else:
             await manager.handle_request(scope, receive, send)
 
-    @contextlib.asynccontextmanager
-    async def lifespan(app: Any) -> AsyncIterator[None]:
-        async with manager.run():
-            yield
-
-    app = Starlette(routes=[Mount("/mcp", app=answer)], lifespan=lifespan)
-    config = uvicorn.Config(app, port=0, log_level="error", ws="none")
-    server, ready = uvicorn.Server(config), threading.Event()
-    started = server.startup
-
-    async def startup(sockets: Any = None) -> None:
-        await started(sockets)
-        ready.set()
-
-    server.startup = startup  # type: ignore[method-assign]
-    thread = threading.Thread(target=lambda: asyncio.run(server.serve()))
-    thread.start()
-    try:
-        assert ready.wait(30)
-        port = server.servers[0].sockets[0].getsockname()[1]
-        yield f"http://127.0.0.1:{port}/mcp/"
-    finally:
-        server.should_exit = True
-        thread.join(30)
+    app = Starlette(routes=[Mount("/mcp", app=answer)], lifespan=lambda app: manager.run())
+    config = uvicorn.Config(app, log_level="error", ws="none")
+    server = uvicorn.Server(config)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=server.run, args=([listening],))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp/"
+        finally:
+            server.should_exit = True
+            thread.join(30)

@@ -19,7 +19,8 @@ from agent.search.sec_edgar import DATA
 from agent.search.web import WebSearch
 from agent.settings import Settings
 from tests.support.memory_reply_cache import MemoryReplyCache
-from tests.support.search_scripts import ScriptedModels, meter
+from tests.support.meters import meter
+from tests.support.search_scripts import ScriptedModels
 from tests.support.served import serve_in_thread
 from tests.support.standin import Fault
 from tests.support.standins import (
@@ -104,7 +105,7 @@ class SourceBench:
     def sources(
         self, *, reply_cache: MemoryReplyCache | None = None, **changes: Any
     ) -> DocumentSources:
-        """The sources of a process; nothing waits long before it asks again."""
+        """The sources of a process."""
         address = ADDRESSES.get(self.name, "{url}").format(url=self.url)
         given = {
             "wikipedia_user_agent": CONTACT,
@@ -119,9 +120,6 @@ class SourceBench:
         calls = Calls(reply_cache=reply_cache)
         web = WebSearch(settings, ScriptedModels(), calls, http=self.http)
         sources = DocumentSources(settings, calls, web)
-        for source in vars(sources)["_sources"].values():
-            for name in [name for name in vars(source) if name.endswith("_policy")]:
-                vars(source)[name] = replace(vars(source)[name], base_delay=0.01)
         if "sec_edgar_qps" not in changes:
             for name in (*PATHS, DATA):
                 calls.pace(name, rate=0)

@@ -1,6 +1,7 @@
 """What the tests of the map share; import the fixtures by name."""
 
 import asyncio
+import functools
 import os
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -13,7 +14,6 @@ import pytest
 from mcp.types import CallToolResult
 from pydantic import SecretStr
 
-from agent.core.budget import Budget, Limits, Meter
 from agent.core.calls import Calls
 from agent.core.errors import ProviderError
 from agent.evidence.types import MapTask
@@ -24,11 +24,13 @@ from agent.mcp.records import MapOptions, MapResult
 from agent.mcp.servers import amap_server, death_signal
 from agent.mcp.session import SessionLimits, SupervisedSession
 from agent.settings import Settings
+from tests.support import meters
 from tests.support.served import serve_in_thread
 from tests.support.standins import AmapService
 
 SCRIPT = Path(__file__).with_name("map_servers.py")
 CANARY = "canary-key-4f1d9a77"
+meter = functools.partial(meters.meter, map_calls=12)
 QUICK = SessionLimits(start=60, call=30, ping=10)
 
 
@@ -69,18 +71,6 @@ async def until(true: Callable[[], bool], seconds: float = 60) -> None:
     async with asyncio.timeout(seconds):
         while not true():  # noqa: ASYNC110 - there is no event for what other processes do
             await asyncio.sleep(0.01)
-
-
-def meter(*, map_calls: int = 12, seconds: float = 60) -> Meter:
-    limits = Limits(
-        max_searches=10,
-        max_model_calls=10,
-        max_map_calls=map_calls,
-        max_run_tokens=10_000,
-        max_run_seconds=seconds,
-        answer_seconds=0,
-    )
-    return Budget("turn-1", limits).meter()
 
 
 @pytest.fixture(scope="session", name="map_server_script")

@@ -37,8 +37,7 @@ def with_all_rows(test: Any) -> "Callable[..., Any] | None":
     rows = [_joined(found) for found in itertools.product(*(c for c in columns if c))]
     if len(rows) < 2 or {*inspect.signature(test).parameters} != {*rows[0].given}:
         return None
-    checked = _checking_async(test, rows) if inspect.iscoroutinefunction(test) else None
-    checked = checked or _checking(test, rows)
+    checked = _checking(test, rows)
     vars(checked)["pytestmark"] = [mark for mark in marks if mark.name != "parametrize"]
     return checked
 
@@ -108,32 +107,27 @@ class _Failures:
             raise self._skipped[0]
 
 
-def _checking(test: Callable[..., Any], rows: list[Row]) -> Callable[[], None]:
+def _checking(test: Callable[..., Any], rows: list[Row]) -> Callable[[], Any]:
+    def each() -> Iterator[tuple[_Failures, Mapping[str, Any]]]:
+        failures = _Failures(len(rows))
+        for row in rows:
+            yield failures.of(row), row.given
+        failures.tell()
+
     def checked() -> None:
-        failures = _Failures(len(rows))
-        for row in rows:
-            with failures.of(row):
-                test(**row.given)
-        failures.tell()
+        for failures, given in each():
+            with failures:
+                test(**given)
 
-    return _named_like(checked, test)
+    async def checked_async() -> None:
+        for failures, given in each():
+            with failures:
+                await test(**given)
 
-
-def _checking_async(test: Callable[..., Any], rows: list[Row]) -> Callable[[], Any]:
-    async def checked() -> None:
-        failures = _Failures(len(rows))
-        for row in rows:
-            with failures.of(row):
-                await test(**row.given)
-        failures.tell()
-
-    return _named_like(checked, test)
-
-
-def _named_like(checked: Callable[[], Any], test: Callable[..., Any]) -> Callable[[], Any]:
-    functools.update_wrapper(checked, test, updated=())
-    del vars(checked)["__wrapped__"]
-    return checked
+    whole = checked_async if inspect.iscoroutinefunction(test) else checked
+    functools.update_wrapper(whole, test, updated=())
+    del vars(whole)["__wrapped__"]
+    return whole
 
 
 def collected(collector: Any, name: str, test: Any) -> Iterator[pytest.Function]:

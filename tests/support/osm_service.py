@@ -8,7 +8,6 @@ import json
 import math
 import os
 import re
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -75,9 +74,8 @@ def extract_elements() -> list[Element]:
 class OsmService(Standin, Service):
     """Answer the four protocols on one port, each under its own path."""
 
-    def __init__(self, elements: Sequence[Element], today: date = _TODAY) -> None:
+    def __init__(self, elements: Sequence[Element]) -> None:
         super().__init__("osm")
-        self.today = today
         self.elements = elements
         self.cities = [element for element in elements if "country" in element]
         add = self.app.router.add_route
@@ -173,7 +171,7 @@ class OsmService(Standin, Service):
     async def _forecast(self, request: web.Request) -> web.Response:
         days = int(request.query["forecast_days"])
         daily = {
-            "time": [str(self.today + timedelta(days=day)) for day in range(min(days, 7))],
+            "time": [str(_TODAY + timedelta(days=day)) for day in range(min(days, 7))],
             "weather_code": [3, 61, 71, 0, 2, 95, 45],
             "temperature_2m_max": [4.6, 3.1, 0.2, 1.0, 2.0, 3.0, 4.0],
             "temperature_2m_min": [-1.4, 0.3, -4.0, -5.0, -2.0, -1.0, 0.0],
@@ -257,10 +255,8 @@ class OsmLab:
 
 
 @contextmanager
-def osm_service(
-    elements: Sequence[Element] | None = None, today: date = _TODAY
-) -> Iterator[OsmLab]:
-    service = OsmService(own_elements() if elements is None else elements, today)
+def osm_service(elements: Sequence[Element] | None = None) -> Iterator[OsmLab]:
+    service = OsmService(own_elements() if elements is None else elements)
     with serve_in_thread(service.app) as running:
         settings = {
             "nominatim_base_url": f"{running.url}/nominatim",
@@ -274,16 +270,3 @@ def osm_service(
 
 def osm_settings(lab: OsmLab, **more: Any) -> Settings:
     return Settings(**{"map_servers": "osm", **lab.settings, **more})
-
-
-def main() -> None:
-    """Serve until interrupted, and print the variables that lead there."""
-    elements = extract_elements() if os.environ.get(EXTRACT) else None
-    with osm_service(elements, date.today()) as lab:
-        for name, value in lab.settings.items():
-            print(f"{name.upper()}={value}", flush=True)
-        threading.Event().wait()
-
-
-if __name__ == "__main__":
-    main()

@@ -12,7 +12,7 @@ from aiohttp.typedefs import Handler
 from agent.sample.model.reply import SampleModel
 from agent.sample.services.loopback import BODY
 from tests.support.command_line import CANARY, searches, until
-from tests.support.served import serve_in_thread
+from tests.support.served import serving
 from tests.support.standin import Speed
 from tests.support.standins import GeminiService
 
@@ -25,7 +25,6 @@ class HeldGemini(GeminiService):
     def __init__(self) -> None:
         speed = Speed(tokens_per_second=400)
         super().__init__(SampleModel(), key=CANARY, speed=lambda turn: speed)
-        self.environment: dict[str, str] = {}
         self._free = threading.Event()
         self._free.set()
         self._held: Kind = searches
@@ -61,11 +60,8 @@ def held_gemini() -> Iterator[HeldGemini]:
     At the end nothing is held: a call that waits would keep the process from ending.
     """
     service = HeldGemini()
-    with serve_in_thread(service.app) as running:
-        service.environment = {
-            "GEMINI_API_KEY": CANARY,
-            "GOOGLE_GEMINI_BASE_URL": running.url,
-        }
+    with serving(service) as served:
+        service.environment = served.environment
         try:
             yield service
         finally:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,14 +19,12 @@ from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from agent.sample.model.text import block, lines
 from agent.sample.services.loopback import Service
 from agent.sample.services.search import KEY
-from agent.search.document_sources import DocumentSources
 from agent.services import build_papers, build_reader, build_services
 from agent.settings import Settings
-from tests.support.faults import impatient
 from tests.support.long_lab import MODEL_KEY, LongLab, ModelByTask, Rule, Web, says_json
 from tests.support.plan_knowledge import MemoryKnowledge, With
 from tests.support.plan_sources import HOST, PAGES, PaperPages, articles, companies, papers
-from tests.support.served import serve_in_thread
+from tests.support.served import Served, serving
 from tests.support.standins import (
     GeminiService,
     OpenAlexService,
@@ -112,26 +110,13 @@ def looks_up(name: str, **arguments: Any) -> Rule:
     return rule
 
 
-@dataclass
-class World:
-    """The stand-ins, which outlive every process."""
+class World(Served):
+    """The stand-ins, which outlive every process; each is an attribute of its name."""
 
-    gemini: GeminiService
-    tavily: TavilyService
-    wikipedia: WikipediaService
-    openalex: OpenAlexService
-    semantic_scholar: SemanticScholarService
-    sec: SecService
-    site: PaperPages
-    urls: dict[str, str]
-
-    @property
-    def llm(self) -> Any:
-        return self.gemini.llm
-
-    @property
-    def services(self) -> dict[str, Service]:
-        return {name: getattr(self, name) for name in self.urls}
+    def __getattr__(self, name: str) -> Any:
+        if name not in self.services:
+            raise AttributeError(name)
+        return self.services[name]
 
     def clear(self) -> None:
         """No faults, empty logs."""
@@ -141,30 +126,14 @@ class World:
 
     def asked(self, name: str) -> int:
         """How many requests a stand-in got, robots.txt aside."""
-        requests = self.services[name].requests
-        return sum(request.path != "/robots.txt" for request in requests)
+        return sum(request.path != "/robots.txt" for request in self.requests(name))
 
-    def settings(self, **changes: Any) -> Settings:
-        urls = self.urls
-        given = {
-            "gemini_api_key": MODEL_KEY,
-            "google_gemini_base_url": urls["gemini"],
-            "tavily_api_key": KEY,
-            "tavily_base_url": urls["tavily"],
-            "wikipedia_user_agent": CONTACT,
-            "wikipedia_base_url": f"{urls['wikipedia']}/{{lang}}",
-            "openalex_api_key": KEY,
-            "openalex_base_url": urls["openalex"],
-            "semantic_scholar_api_key": KEY,
-            "semantic_scholar_base_url": urls["semantic_scholar"],
-            "semantic_scholar_qps": 100,
-            "sec_user_agent": CONTACT,
-            "sec_edgar_base_url": f"{urls['sec']}/{{host}}",
-            "search_timeout_seconds": 60,
-            **changes,
-        }
+    def settings_with(self, **changes: Any) -> Settings:
+        contact = dict.fromkeys(("wikipedia_user_agent", "sec_user_agent"), CONTACT)
+        more = {"semantic_scholar_qps": 100, "search_timeout_seconds": 60}
+        given = Settings(**{**self.settings, **contact, **more, **changes})
         # No operator may ask the SEC more often than it allows; its stand-in does not mind.
-        return Settings(**given).model_copy(update={"sec_edgar_qps": 1000})
+        return given.model_copy(update={"sec_edgar_qps": 1000})
 
 
 @contextmanager
@@ -176,24 +145,20 @@ def running_world(
 ) -> Iterator[World]:
     """Every stand-in, running; each behind the middleware of its name."""
     pages = web or Web(count=2)
-    services: dict[str, Service] = {
-        "gemini": GeminiService(llm or Planner(), key=MODEL_KEY),
-        "tavily": TavilyService(key=KEY, pages=pages),
-        "wikipedia": WikipediaService(articles=articles),
-        "openalex": OpenAlexService(key=KEY, papers=papers("oa")),
-        "semantic_scholar": SemanticScholarService(key=KEY, papers=papers("s2")),
-        "sec": SecService(companies=companies),
-        "site": PaperPages(pages.known),
-    }
+    services: list[Service] = [
+        GeminiService(llm or Planner(), key=MODEL_KEY),
+        TavilyService(key=KEY, pages=pages),
+        WikipediaService(articles=articles),
+        OpenAlexService(key=KEY, papers=papers("oa")),
+        SemanticScholarService(key=KEY, papers=papers("s2")),
+        SecService(companies=companies),
+        PaperPages(pages.known),
+    ]
     if middleware:
-        for name, service in services.items():
-            service.app.middlewares.insert(0, middleware(name))
-    with ExitStack() as stack:
-        urls = {
-            name: stack.enter_context(serve_in_thread(s.app)).url for name, s in services.items()
-        }
-        given: dict[str, Any] = dict(services)
-        yield World(**given, urls=urls)
+        for service in services:
+            service.app.middlewares.insert(0, middleware(service.name))
+    with serving(*services) as served:
+        yield World(served.services, served.urls)
 
 
 @dataclass(kw_only=True)
@@ -205,7 +170,7 @@ class PlanLab(LongLab):
 
     @property
     def llm(self) -> Any:
-        return self.world.llm
+        return self.world.gemini.llm
 
     def configured(self, **context: Any) -> PlanConfiguration:
         return PlanConfiguration(**{"geo_routing": "never", **self.context, **context})
@@ -221,7 +186,7 @@ async def plan_process(
     real: bool = False,
     **settings: Any,
 ) -> AsyncIterator[PlanLab]:
-    """The graph as a process of its own would have it; nobody waits before trying again.
+    """The graph as a process of its own would have it.
 
     `real` has the process's own knowledge base, which reads each PDF in a process of its own.
     """
@@ -230,34 +195,23 @@ async def plan_process(
     async with AsyncExitStack() as stack:
         kept = ReplyCache(reply_cache) if reply_cache else None
         held_pages = WorkspaceStore(reply_cache) if reply_cache else None
-        built = build_services(world.settings(**settings), reply_cache=kept, workspace=held_pages)
-        services = _impatient(built, world)
+        built = build_services(
+            world.settings_with(**settings), reply_cache=kept, workspace=held_pages
+        )
+        services = _reading(built, world)
         stack.push_async_callback(services.aclose)
         held = services.knowledge() if real else knowledge or MemoryKnowledge()
-        given: Any = With(services, knowledge=Lazy(lambda: held))
-        graph = build_graph(lambda: given).compile(checkpointer=saver or InMemorySaver())
-        yield PlanLab(services=given, graph=graph, world=world)
+        with_own: Any = With(services, knowledge=Lazy(lambda: held))
+        graph = build_graph(lambda: with_own).compile(checkpointer=saver or InMemorySaver())
+        yield PlanLab(services=with_own, graph=graph, world=world)
 
 
-def _impatient(built: Services, world: World) -> Services:
-    """Retries without pauses; the site of papers is found under its name."""
-    services = impatient(built)
-    library = DocumentSources(built.settings, built.calls, services.web)
-    for source in vars(library)["_sources"].values():
-        for name in {"_policy", "_data_policy"} & set(vars(source)):
-            vars(source)[name] = replace(vars(source)[name], base_delay=0.005)
-    reader = build_reader(
-        built.settings, built.calls, built.hosts, origins={PAGES: world.urls["site"]}
-    )
-    shelf = build_papers(
-        built.settings, built.calls, built.hosts, origins={HOST: world.urls["site"]}
-    )
-    return replace(
-        services,
-        library=Lazy(lambda: library),
-        papers=Lazy(lambda: shelf),
-        reader=Lazy(lambda: reader),
-    )
+def _reading(services: Services, world: World) -> Services:
+    """The site of papers, and that of pages, is found under its name."""
+    built = (services.settings, services.calls, services.hosts)
+    reader = build_reader(*built, origins={PAGES: world.urls["site"]})
+    shelf = build_papers(*built, origins={HOST: world.urls["site"]})
+    return replace(services, papers=Lazy(lambda: shelf), reader=Lazy(lambda: reader))
 
 
 @asynccontextmanager

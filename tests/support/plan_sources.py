@@ -64,6 +64,7 @@ class PaperPages(StrangePages):
 
     def __init__(self, known: Mapping[str, SamplePage]) -> None:
         super().__init__()
+        self.name = "site"
         self.known = known
         """The pages that searches found, by their addresses."""
 

@@ -7,6 +7,7 @@ it. Skips with the reason where there is no Postgres.
 import contextlib
 import os
 import shutil
+import sqlite3
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -193,6 +194,15 @@ def rows(database: SecretStr, query: str) -> list[Any]:
         connection.execute("SET search_path TO tanlu")
         cursor = connection.execute(query.encode())
         return cursor.fetchall() if cursor.description else []
+
+
+def runs_of(where: Place, statement: str) -> list[Any]:
+    """Run a statement on the run log and the paid replies; return its rows."""
+    if isinstance(where, SecretStr):
+        return rows(where, statement)
+    path = where / "runs.sqlite"
+    with contextlib.closing(sqlite3.connect(path, timeout=10)) as database, database:
+        return database.execute(statement).fetchall()
 
 
 def written_down(where: Place) -> bytes:

@@ -2,18 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from agent.core.budget import Budget, Limits, Meter
 from agent.sample.services.loopback import Service
+from tests.support import meters
 from tests.support.memory_reply_cache import MemoryReplyCache
 
 KEY = "canary-key-8d2f4b6a0c1e"
-
-
-def meter(turn: str = "turn", *, seconds: float = 60) -> Meter:
-    """Room for nothing but time: rankings and embeddings are no searches."""
-    return Budget(turn, Limits(0, 0, 0, 1_000_000, seconds, 0)).meter()
+meter = partial(meters.meter, searches=0, model_calls=0, map_calls=0)
+"""Rankings and embeddings are no searches."""
 
 
 @dataclass

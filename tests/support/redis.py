@@ -13,25 +13,29 @@ from pydantic import SecretStr
 from tests.support.ports import free_port
 
 SERVER = shutil.which("redis-server")
-needs_redis = pytest.mark.skipif(SERVER is None, reason="no redis-server: apt install redis-server")
+MISSING = "no redis-server: apt install redis-server"
+needs_redis = pytest.mark.skipif(SERVER is None, reason=MISSING)
 
 
-def url_of(port: int) -> SecretStr:
-    return SecretStr(f"redis://:secret-word@127.0.0.1:{port}/0")
+def url_of(port: int, password: str = "secret-word") -> SecretStr:
+    whose = f":{password}@" if password else ""
+    return SecretStr(f"redis://{whose}127.0.0.1:{port}/0")
 
 
 class Redis:
-    """A server of the tests' own, in memory, with a password."""
+    """A server on loopback; it keeps what it is told if an option says so."""
 
-    def __init__(self, folder: Path) -> None:
-        self.port, self._folder = free_port(), folder
+    def __init__(self, folder: Path, *options: str, password: str = "secret-word") -> None:
+        self.port = free_port()
+        self.url = url_of(self.port, password).get_secret_value()
+        self._options = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
+                         "--requirepass", password, "--dir", str(folder), *options]  # fmt: skip
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        assert SERVER is not None
-        options = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
-                   "--requirepass", "secret-word", "--dir", str(self._folder)]  # fmt: skip
-        self._process = subprocess.Popen([SERVER, *options], stdout=subprocess.DEVNULL)
+        if SERVER is None:
+            pytest.skip(MISSING)
+        self._process = subprocess.Popen([SERVER, *self._options], stdout=subprocess.DEVNULL)
         until = time.monotonic() + 20
         while True:
             with socket.socket() as probe:
@@ -40,7 +44,7 @@ class Redis:
             assert time.monotonic() < until, "redis-server does not listen"
             time.sleep(0.02)
 
-    def stop(self) -> None:
+    def kill(self) -> None:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -52,4 +56,4 @@ def redis_fixture(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
     redis = Redis(tmp_path_factory.mktemp("redis"))
     redis.start()
     yield redis
-    redis.stop()
+    redis.kill()

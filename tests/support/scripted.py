@@ -9,7 +9,6 @@ from typing import Any
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.tools import tool
 
-from agent.core.budget import Budget, Limits, Meter
 from agent.core.calls import Calls
 from agent.models.client import ModelClient
 from agent.sample.model.request import ModelReply, ModelTurn
@@ -44,19 +43,6 @@ class Scripted:
             self.turns.append(turn)
             step = self._steps.popleft() if self._steps else self._otherwise
         return step(turn) if callable(step) else step
-
-
-def meter(**limits: Any) -> Meter:
-    """A meter with room for everything a test does, unless told otherwise."""
-    given: dict[str, Any] = {
-        "max_searches": 100,
-        "max_model_calls": 100,
-        "max_map_calls": 100,
-        "max_run_tokens": 10_000_000,
-        "max_run_seconds": 60.0,
-        "answer_seconds": 0.0,
-    }
-    return Budget("turn-1", Limits(**given | limits)).meter(answering=True)
 
 
 @asynccontextmanager

@@ -15,7 +15,7 @@ from agent.search.http import SearchHttp
 from agent.search.web import configured_services
 from agent.settings import Settings
 from tests.support.memory_reply_cache import MemoryReplyCache
-from tests.support.search_scripts import meter
+from tests.support.meters import meter
 from tests.support.served import serve_in_thread
 from tests.support.standins import BochaService, SerperService, TavilyService
 

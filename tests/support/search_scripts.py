@@ -6,24 +6,12 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 
-from agent.core.budget import Budget, Limits, Meter
+from agent.core.budget import Meter
 from agent.models.types import ModelAnswer
 from agent.search.hits import WebTask
 
 GOOGLE = "gemini-3.5-flash-lite"
 OTHER = "openai:deepseek-chat"
-
-
-def meter(turn: str = "turn", *, searches: int = 20, seconds: float = 60) -> Meter:
-    limits = Limits(
-        max_searches=searches,
-        max_model_calls=20,
-        max_map_calls=0,
-        max_run_tokens=100_000,
-        max_run_seconds=seconds,
-        answer_seconds=0,
-    )
-    return Budget(turn, limits).meter()
 
 
 def task(query: str = "故宫门票", **changes: Any) -> WebTask:

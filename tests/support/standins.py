@@ -46,6 +46,9 @@ def gemini_error(
 
 
 class GeminiService(StreamingStandin, EmbeddingGemini):
+    environment: dict[str, str]
+    """Of somebody with a key for it, where a fixture serves it."""
+
     def check(self, body: Any, model: str) -> None:
         gemini_rules.check(body, model)
 

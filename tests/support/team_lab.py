@@ -17,9 +17,8 @@ from agent.sample.model.text import block, elements, lines
 from agent.sample.services.search import KEY
 from agent.services import build_services
 from agent.settings import Settings
-from tests.support.faults import impatient
 from tests.support.long_lab import MODEL_KEY, LongLab, ModelByTask, Rule, Web
-from tests.support.served import serve_in_thread
+from tests.support.served import serving
 from tests.support.standins import AmapService, BochaService, GeminiService, SerperService
 
 ZH = "青岚大桥是哪一年通车的？"
@@ -203,8 +202,7 @@ async def team_laboratory(
 ) -> AsyncIterator[TeamLab]:
     """A deployment whose models are the model and whose web is made up; the map is the sample's.
 
-    Serper and Bocha are both configured; `serper_api_key=None` takes one away. Nobody waits
-    before trying again.
+    Serper and Bocha are both configured; `serper_api_key=None` takes one away.
     """
     from agent.assistants.team_answer.graph import build_graph
 
@@ -216,30 +214,16 @@ async def team_laboratory(
         AmapService(key=KEY),
     )
     async with AsyncExitStack() as stack:
-        urls = [stack.enter_context(serve_in_thread(service.app)).url for service in standins]
-        used = Settings(**{**_endpoints(urls, amap=amap), **settings})
+        served = stack.enter_context(serving(*standins))
+        mapped = {"amap_maps_api_key": KEY, "amap_qps": 1000.0} if amap else {}
+        used = Settings(**{**served.settings, "model_rpm": 0, **mapped, **settings})
         kept = ReplyCache(reply_cache) if reply_cache else None
-        services = impatient(build_services(used, reply_cache=kept))
+        services = build_services(used, reply_cache=kept)
         if amap:
-            maps = build_maps(used, services.calls, redirect=urls[3])
+            maps = build_maps(used, services.calls, redirect=served.urls["amap"])
             services = replace(services, maps=maps)
         stack.push_async_callback(services.aclose)
         graph = build_graph(lambda: services).compile(checkpointer=saver or InMemorySaver())
         context = {"chat_engine": engine, **({} if amap else {"geo_routing": "never"})}
-        named = dict(zip(("serper", "bocha", "gemini", "amap"), standins, strict=True))
-        yield TeamLab(services=services, graph=graph, llm=llm, web=web, context=context, **named)
-
-
-def _endpoints(urls: list[str], *, amap: bool) -> dict[str, Any]:
-    """The settings that lead to the stand-ins."""
-    serper, bocha_, gemini, _ = urls
-    return {
-        "gemini_api_key": MODEL_KEY,
-        "google_gemini_base_url": gemini,
-        "serper_api_key": KEY,
-        "serper_base_url": serper,
-        "bocha_api_key": KEY,
-        "bocha_base_url": bocha_,
-        "model_rpm": 0,
-        **({"amap_maps_api_key": KEY, "amap_qps": 1000.0} if amap else {}),
-    }
+        named = {**served.services, "context": context}
+        yield TeamLab(services=services, graph=graph, llm=llm, web=web, **named)

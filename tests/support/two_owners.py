@@ -55,7 +55,3 @@ async def answer_to(http: httpx.AsyncClient, attempt: Attempt, ids: Mapping[str,
     for name, value in ids.items():
         text = text.replace(value, f"<{name}>")
     return Answer(reply.status_code, text)
-
-
-def _question(words: str) -> dict[str, Any]:
-    return {"messages": [{"role": "user", "content": words}]}

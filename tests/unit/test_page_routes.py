@@ -13,9 +13,10 @@ from starlette.requests import Request
 
 from agent.mcp.servers import PHOTO_HOSTS
 from agent.server.page_routes import FOLDER, MOST_A_MINUTE, PageFiles
-from tests.support.vector_tiles import vector_tile, write_pmtiles
 from tests.unit.page_client import KEY, directives, page_client
 
+WATER, _MAX_ZOOM = Path(__file__).parents[1] / "fixtures" / "water.pmtiles", 101
+"""Water everywhere, and where the header says how far one may zoom in."""
 _TILES = re.compile(r"interface Tiles \{(.*?)\n\}", re.DOTALL)
 PATHS = ["/app", *(f"/app/files/0/{name}" for name in ("js/dom.js", "vendor/leaflet.js"))]
 LEAFLET = "/app/files/0/vendor/leaflet.js"
@@ -294,7 +295,9 @@ async def test_a_file_of_vector_tiles_is_served_by_ranges(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     file = tmp_path / "city.pmtiles"
-    write_pmtiles(file, vector_tile({}), max_zoom=14)
+    tiles_of_water = bytearray(WATER.read_bytes())
+    tiles_of_water[_MAX_ZOOM] = 14
+    file.write_bytes(tiles_of_water)
     monkeypatch.setenv("MAP_TILES", f"pmtiles:{file}")
     async with page_client() as http:
         tiles = (await http.get("/app/config.json")).json()["tiles"]

@@ -14,8 +14,9 @@ from agent.search.http import error_message
 from agent.search.web import REGISTRY, key_variable
 from agent.settings import Settings
 from agent.texts import say
+from tests.support.meters import meter
 from tests.support.rows import by_examples
-from tests.support.search_scripts import GOOGLE, ScriptedModels, grounded_reply, meter, task
+from tests.support.search_scripts import GOOGLE, ScriptedModels, grounded_reply, task
 
 
 @by_examples

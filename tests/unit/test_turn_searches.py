@@ -8,7 +8,7 @@ from agent.core.errors import ProviderUnavailable
 from agent.evidence.queries import drop_seen
 from agent.evidence.types import Query
 from agent.search.hits import TurnSearches
-from tests.support.search_scripts import meter
+from tests.support.meters import meter
 
 
 class Engine:
