@@ -118,6 +118,10 @@ class World(Served):
             raise AttributeError(name)
         return self.services[name]
 
+    @property
+    def llm(self) -> Any:
+        return self.services["gemini"].llm
+
     def clear(self) -> None:
         """No faults, empty logs."""
         for service in self.services.values():
@@ -170,7 +174,7 @@ class PlanLab(LongLab):
 
     @property
     def llm(self) -> Any:
-        return self.world.gemini.llm
+        return self.world.llm
 
     def configured(self, **context: Any) -> PlanConfiguration:
         return PlanConfiguration(**{"geo_routing": "never", **self.context, **context})
