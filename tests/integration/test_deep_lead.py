@@ -201,7 +201,7 @@ async def test_each_explored_topic_keeps_all_its_findings_and_its_own_pages() ->
     assert list(entries) == ["成本", "安全", "寿命"]
     for topic, entry in entries.items():
         assert entry["found"].count(f"- {topic}的第") == 12
-        assert entry["open"] == f"{topic}的回收"
+        assert entry["open"] == "", "what is missing was judged with all notes"
         kept = [page["id"] for page in entry["useful_webpages"]]
         assert kept == ids[topic][: 2 if topic == "安全" else 1], "cited, or named at the end"
     assert block(llm.asked("deep_explore")[1].user, "plan").count('status="done"') == 3
@@ -210,7 +210,8 @@ async def test_each_explored_topic_keeps_all_its_findings_and_its_own_pages() ->
     for turn in report, review:
         shown = block(turn.user, "topics")
         assert all(shown.count(f"- {topic}的第") == 12 for topic in entries)
-        assert all(f'<topic name="{topic}" open="' in shown for topic in entries)
+        assert all(f'<topic name="{topic}"' in shown for topic in entries)
+        assert shown.count(' open="') == (3 if turn is review else 0)
     assert "417 × 3 = 1251 [^c0-0]" in block(review.user, "topics")
     assert f'<topic name="{say("deep_research.thoughts", "zh")}">' in block(review.user, "topics")
     assert [topic["status"] for topic in state["plan"]] == ["done"] * 3
@@ -259,10 +260,13 @@ async def test_what_explorers_left_open_is_told_with_the_pages_that_were_read_si
     async with deep_laboratory(llm, web=Web(long_page)) as lab:
         await research(lab, small_topic_tokens=20_000)
     [review], [report] = llm.asked("deep_review"), llm.asked("deep_report")
-    for turn in review, report:
-        shown = block(turn.user, "topics")
-        assert f'<topic name="成本" open="回收价格" read_since="{names[0]}">' in shown
-        assert '<topic name="安全" open="回收价格">' in shown
+    shown = block(review.user, "topics")
+    assert f'<topic name="成本" open="回收价格" read_since="{names[0]}">' in shown
+    assert '<topic name="安全" open="回收价格">' in shown
+    told_ = block(report.user, "topics")
+    assert ' open="' not in told_, "the review misses nothing of it any more"
+    assert '<topic name="整个问题">' in told_
+    assert ZH not in told_
     assert FACT in block(review.user, "pages"), "its words stand there, too"
 
 

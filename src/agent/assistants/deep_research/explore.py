@@ -207,8 +207,14 @@ def lead_model(state: DeepState, configuration: Configuration) -> str:
 
 
 def topic_name(state: DeepState) -> str:
-    """Return the present topic's name; where the model gave it none, the question."""
-    return state["topic"] or clean_text(state["turn"]["question"], _NAME)
+    """Return the present topic's name; without one it is the question.
+
+    Beside a plan that is called the whole of it: cut at its length it would seem another topic.
+    """
+    question = state["turn"]["question"]
+    if state.get("plan"):
+        question = say("deep_research.whole_question", state["turn"]["language"])
+    return state["topic"] or clean_text(question, _NAME)
 
 
 def left(state: DeepState, configuration: Configuration) -> str:

@@ -21,7 +21,13 @@ from agent.assistants.deep_research.compress_topic import topic_element
 from agent.assistants.deep_research.explore import ENDING, left
 from agent.assistants.deep_research.notes import calculated, shown_notes, unshown_record_lines
 from agent.assistants.deep_research.plan import TopicToPlan, plan_elements, with_topics
-from agent.assistants.deep_research.state import DeepState, DeepUpdate, configuration_of, pages_read
+from agent.assistants.deep_research.state import (
+    DeepState,
+    DeepUpdate,
+    TopicResult,
+    configuration_of,
+    pages_read,
+)
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.processor import compute
@@ -93,7 +99,9 @@ async def review_notes(
     runtime.stream_writer(event("reflection", NODE, text=told, count=added))
     update = DeepUpdate(reviewed=True, wishes=wishes, usage=meter.usage)
     if not added:
-        return DeepUpdate(**update, gaps=[*gaps, *_missing(review, state)])
+        return DeepUpdate(
+            **update, gaps=[*gaps, *_missing(review, state)], search_results=_settled(state)
+        )
     return DeepUpdate(**update, plan=longer, topic="", exploring=True, fruitless=0)
 
 
@@ -133,6 +141,12 @@ def _missing(review: NotesReview, state: DeepState) -> list[Gap]:
     if not things or not is_written_in(" ".join(things), language):
         return []
     return [lacking(things, language)]
+
+
+def _settled(state: DeepState) -> list[TopicResult]:
+    """Return the topics that left something open without it: a model has judged it with all."""
+    entries = [entry for entry in state.get("search_results", []) if entry.get("open")]
+    return [TopicResult(**{**entry, "open": ""}) for entry in entries]
 
 
 def _things(review: NotesReview) -> list[str]:

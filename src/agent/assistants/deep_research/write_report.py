@@ -41,6 +41,7 @@ from agent.assistants.common.whole_documents import (
 from agent.assistants.common.workspace import Item, RankedPassages, Workspace, first_passages
 from agent.assistants.common.writer import MessageParts, refuse_if_all_failed, write_message
 from agent.assistants.deep_research.compress_topic import Compression, topic_element
+from agent.assistants.deep_research.explore import topic_name
 from agent.assistants.deep_research.notes import result_lines, shown_notes
 from agent.assistants.deep_research.state import (
     DeepState,
@@ -225,7 +226,9 @@ class _Report:
     def asked(self) -> WriterBrief:
         """Return what the report has to answer besides the question."""
         planned = [topic["name"] for topic in self.state.get("plan", [])]
-        explored = [entry["topic"] for entry in self.state.get("search_results", [])]
+        nameless = topic_name(cast(DeepState, {**self.state, "topic": ""}))
+        entries = [entry["topic"] for entry in self.state.get("search_results", [])]
+        explored = [name for name in entries if name != nameless]
         wishes = wish_lines(self.state.get("wishes") or [], self.draft.turn["language"])
         heads = dict.fromkeys([*planned, *explored, *wishes.splitlines()])
         documents = document_elements(self.whole)
