@@ -67,9 +67,12 @@ def test_a_report_shows_a_place_once_that_has_a_record_in_each_language() -> Non
 def test_a_report_shows_the_ways_that_it_cites_as_it_tells_them() -> None:
     urls = {n: f"https://map.example/{n}" for n in (1, 2)}
     used = [export_samples.source(n, url) for n, url in urls.items()]
-    ways: Any = [{"source": "a0-1", "url": urls[2]}, {"source": "a0-2", "url": ""},
-                 {"source": "a0-3", "url": urls[1]}]  # fmt: skip
+    ways: Any = [{"id": "1", "source": "a0-1", "url": urls[2]},
+                 {"id": "2", "source": "a0-2", "url": ""},
+                 {"id": "3", "source": "a0-3", "url": urls[1]}]  # fmt: skip
     assert cited_ways(ways, used) == [ways[2], ways[0]]
+    again = {**ways[2], "source": "a0-4", "url": urls[2]}
+    assert cited_ways([*ways, again], used) == [ways[2], ways[0]], "each once"
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,25 @@ def test_ways_are_told_between_places_as_their_reader_calls_them() -> None:
     assert "Vanha Kauppahalli → Station" in draft.record_lines()
 
 
+def test_the_map_s_records_are_whole_lines_the_ways_before_places_that_nobody_looked_up() -> None:
+    """Of 188 places 36 were shown, the last one as far as its number, and none of the ways."""
+    cafes = [cast(Place, {**place(n, f"Café {n}"), "id": f"osm:node/{n}", "source": f"a1-{n}",
+                          "distance_from": "Hotel"}) for n in range(1, 41)]  # fmt: skip
+    hotel = cast(Place, {**place(99, "Hotel"), "source": "a0-0", "keywords": [],
+                         "distance_from": None})  # fmt: skip
+    ways = [way("Hotel", 641), cast(Route, {**way("Hotel", 641), "source": "a8-0"})]
+    draft = drafting(ways, *cafes, hotel)
+    whole = draft.record_lines().splitlines()
+    assert whole[0].startswith("[^a0-0] Hotel")
+    assert [line.partition(" Walk")[0] for line in whole if "Walk" in line] == ["[^a9-641]"]
+    assert "found" not in "".join(whole)
+    cut = draft.record_lines(600).splitlines()
+    assert cut[:2] == whole[:2]
+    assert cut[3:] == whole[2 : len(cut) - 1]
+    assert cut[2] == f"{len(cut) - 2} of 41 places found are listed"
+    assert draft.record_lines(1).splitlines()[:2] == whole[:2]
+
+
 def test_below_a_report_stand_the_ways_whose_length_it_does_not_tell_and_no_turns() -> None:
     """Twenty lines repeated the legs of a plan's tables, with the turns of taxi rides."""
     turns = [{"instruction": "Turn left", "distance_m": 100}]

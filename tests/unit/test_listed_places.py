@@ -4,11 +4,12 @@ from typing import Any, cast
 
 from agent.assistants.common.listed_places import (
     MOST_LISTED,
-    beside_last,
     chosen_places,
     found_lines,
     listed_of,
     listed_places,
+    parted,
+    suitable,
 )
 from agent.assistants.common.shown_records import places_as_shown, sources_as_shown
 from agent.evidence.geo import location_at
@@ -268,12 +269,32 @@ def test_a_forecast_s_quote_has_the_day_that_is_asked_for_and_all_where_none_is(
         assert sources_as_shown([entered], [], "zh", **{**asked, "days": day}) == [entered]
 
 
+BARE: dict[str, Any] = {"keywords": [], "distance_from": None}
+UNFIT = {"constraint": "wheelchair", "verdict": "violated", "field": "", "text": "no"}
+FIT = {**UNFIT, "verdict": "satisfied", "text": "yes"}
+
+
 def test_what_a_search_by_a_name_found_beside_its_first_hit_stands_behind_the_others() -> None:
     """The bike station of Kiasma and a hairdresser in the Forum stood before the restaurants."""
-    bare: dict[str, Any] = {"keywords": [], "distance_from": None}
-    museum, bikes, kiosk = (place(n, source=f"a0-{n}", **bare) for n in (2, 9, 10))
-    by_kind = [place(n, source=f"a1-{n}") for n in range(3, 5)]
-    violated = {"constraint": "wheelchair", "verdict": "violated", "field": "", "text": "no"}
-    unfit = place(7, source="a1-9", verdicts=[violated])
-    in_order = beside_last([bikes, kiosk, unfit, museum, *by_kind], [kiosk["id"]])
-    assert in_order == [kiosk, museum, *by_kind, bikes, unfit]
+    museum, bikes, kiosk = (place(n, source=f"a0-{n}", **BARE) for n in (2, 9, 10))
+    by_kind = [place(n, source=f"a1-{n}", category="museum") for n in range(3, 5)]
+    toilet = place(11, source="a1-8", category="toilet (wheelchair access)")
+    unfit = place(7, source="a1-9", verdicts=[UNFIT])
+    foremost, others = parted([bikes, kiosk, toilet, unfit, museum, *by_kind], [kiosk["id"]])
+    assert foremost == [museum, kiosk]
+    assert others == [*by_kind, bikes, toilet, unfit]
+
+
+def test_what_was_looked_up_by_its_name_is_told_of_first_whatever_it_fails() -> None:
+    """A trip's writer was not told that its hotel has no access: it stood behind sixty cafés."""
+    cafe = place(3, source="a1-0", category="cafe", verdicts=[FIT])
+    hotel = place(1, source="a0-0", category="hotel", verdicts=[UNFIT], **BARE)
+    assert parted([cafe, hotel], []) == ([hotel], [cafe])
+
+
+def test_what_one_goes_to_and_meets_what_is_demanded_is_suitable() -> None:
+    kind = {**FIT, "constraint": "kind"}
+    cafe, other = (place(n, category="cafe", verdicts=[v]) for n, v in ((1, FIT), (2, kind)))
+    stop = place(3, category="tram stop", verdicts=[FIT])
+    both = place(4, category="cafe", verdicts=[FIT, UNFIT])
+    assert suitable([cafe, other, stop, both]) == {cafe["id"]}

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from agent.core.outside import parse_json
-from agent.core.strings import cut_at_break, ends_in_half, valid_json, valid_text
+from agent.core.strings import cut_at_break, ends_in_half, shares, valid_json, valid_text
 from tests.support.rows import by_examples
 
 HALF, OTHER_HALF = "\ud83d", "\ude00"
@@ -92,3 +92,10 @@ def test_a_piece_may_end_in_the_first_half_of_a_character() -> None:
 )
 def test_what_is_cut_ends_between_clauses_or_words(text: str, longest: int, cut: str) -> None:
     assert cut_at_break(text, longest) == cut
+
+
+def test_what_small_ones_leave_of_a_room_goes_to_larger_ones() -> None:
+    """A topic of the map was cut to a fourteenth of a room that stayed half empty."""
+    assert shares([10, 900, 50, 300], 500) == [10, 220, 50, 220]
+    assert shares([1, 2], 10) == [1, 2]
+    assert shares([], 10) == []

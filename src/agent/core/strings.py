@@ -302,6 +302,15 @@ def cut_middle(text: str, tokens: int) -> str:
     return f"{begin}\n{cut_to_tokens(text[::-1], tokens - tokens // 2)[::-1].removeprefix(_CUT)}"
 
 
+def shares(sizes: Sequence[int], room: int) -> list[int]:
+    """Return how much of a room each has: its size, or what small ones leave to the larger ones."""
+    given = dict[int, int]()
+    for position, place in enumerate(sorted(range(len(sizes)), key=sizes.__getitem__)):
+        given[place] = min(sizes[place], max(0, room) // (len(sizes) - position))
+        room -= given[place]
+    return [given[place] for place in range(len(sizes))]
+
+
 def cut_to_shares(
     texts: Sequence[str], tokens: int, cut: Callable[[str, int], str] = cut_to_tokens
 ) -> list[str]:

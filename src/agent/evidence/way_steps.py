@@ -54,6 +54,14 @@ def without_turns(route: Route) -> Route:
     return route if _in_names(route) else Route(**{**route, "steps": []})
 
 
+def each_once(routes: Iterable[Route]) -> list[Route]:
+    """Return the first record of each way: one that is asked for again has another source."""
+    first = dict[str, Route]()
+    for route in routes:
+        first.setdefault(route["id"], route)
+    return [*first.values()]
+
+
 def ways_back(routes: Iterable[Route]) -> dict[str, Route]:
     """Return the ways there by the sources of those back between the same points that are alike.
 

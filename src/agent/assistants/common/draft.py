@@ -1,7 +1,8 @@
 """The last message of a turn while it is written: its citations, gaps, records and check."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, cast
@@ -20,11 +21,12 @@ from agent.assistants.common.judge import WAITING, Judge, evidence_of
 from agent.assistants.common.listed_places import (
     MOST_LISTED,
     MOST_TOLD,
-    beside_last,
     chosen_places,
     listed_of,
     listed_places,
+    parted,
     said_by_pages,
+    suitable,
 )
 from agent.assistants.common.material import still_said, with_ids_of
 from agent.assistants.common.previous import (
@@ -47,7 +49,7 @@ from agent.configuration import Configuration
 from agent.core.concurrency import begin_beside
 from agent.core.processor import compute
 from agent.core.progress import Emit, event
-from agent.core.strings import letters_of
+from agent.core.strings import estimated_tokens, first_lines, letters_of
 from agent.evidence.citations import NOT_FOUND, Citer, inert
 from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.statements import statements
@@ -66,7 +68,7 @@ from agent.evidence.records import (
 from agent.evidence.references import CITATION, SourceListFilter, resolved
 from agent.evidence.said import source_said
 from agent.evidence.types import Constraints, Gap, Place, Route, Source, Weather
-from agent.evidence.way_steps import ways_back, without_turns
+from agent.evidence.way_steps import each_once, ways_back, without_turns
 from agent.search.hits import RULED_OUT, rules_text
 from agent.search.rules import rules_of
 from agent.state import Gathered, Previous, Turn, answer_tag, reader_language
@@ -224,11 +226,11 @@ class Draft:
         """Return the places that a model is shown: the best, and those that are named."""
         return self._listed(MOST_LISTED)
 
-    def _listed(self, most: int) -> list[Place]:
+    def _listed(self, most: int, others: Collection[str] = ()) -> list[Place]:
         state = cast(Mapping[str, Any], self.state)
         findings = state.get("web_research_result") or []
         pages = said_by_pages(self.sources.values(), [self.turn["question"], *findings])
-        return listed_places(self.places, pages, most=most, stops=self.chosen)
+        return listed_places(self.places, pages, most=most, stops={*self.chosen, *others})
 
     @property
     def known_places(self) -> list[Place]:
@@ -350,16 +352,31 @@ class Draft:
         gathered = self.state.get("sources_gathered", [])
         return [source["id"] for source in gathered if (source["url"], source["title"]) in pages]
 
-    def record_lines(self) -> str:
-        """Return all that the map said, as lines for a model; of very many places the best."""
-        listed = self._listed(MOST_TOLD)
-        records = (
-            listed_of(listed, self.places, self.language),
-            place_lines(beside_last(listed, self.chosen), self.language),
-            self.way_lines(),
+    def record_lines(self, tokens: int = sys.maxsize) -> str:
+        """Return what the map said as lines for the writer of a plan, whole ones, within `tokens`.
+
+        What must be told is there whatever it takes: the places that were looked up by their names
+        or planned with, forecasts and ways; then of the others the best, and of how many.
+        """
+        told = self._listed(MOST_TOLD, suitable(self.places))
+        foremost, others = parted(told, self.chosen)
+        ways = each_once(self.ways)
+        ways = [way if way.get("whole") else without_turns(way) for way in ways]
+        lines = (
+            place_lines(foremost, self.language),
             forecast_lines(self.turn, one_a_city(self.state.get("weather", [])), self.language),
+            self.ways_unproved,
+            route_lines(ways, self.language),
         )
-        return "\n".join(filter(None, records))
+        first = "\n".join(filter(None, lines))
+        count = listed_of(told, self.places, self.language)
+        left = tokens - estimated_tokens(f"{first}\n{count}\n")
+        listed = place_lines(others, self.language, among=told)
+        if estimated_tokens(listed) > left:
+            listed = first_lines(listed, left)
+        shown = [*foremost, *others[: len(listed.splitlines())]]
+        count = listed_of(shown, self.places, self.language)
+        return "\n".join(filter(None, (first, count, listed)))
 
     def way_lines(self) -> str:
         """Return the turn's ways as lines for a model, below what they do not tell."""

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from agent.core.strings import letters_of
 from agent.evidence.citations import cited_ids
 from agent.evidence.geo import distance_text, metres_apart
-from agent.evidence.kinds import is_of_no_kind_searched, is_stop, kind_searched
+from agent.evidence.kinds import is_lodging, is_of_no_kind_searched, is_stop, kind_searched
 from agent.evidence.mentions import fails_a_demand, mentioned, source_ids, without_branch
 from agent.evidence.names import origin_text, own_distance
 from agent.evidence.records import kind_word
@@ -128,22 +128,44 @@ def _in_turn(places: Sequence[Place]) -> list[Place]:
     return sorted(places, key=lambda each: turns[each["id"]])
 
 
-def beside_last(places: Sequence[Place], chosen: Collection[str]) -> list[Place]:
-    """Return places with what a search by a name found beside its first hit behind the others.
+def parted(places: Sequence[Place], chosen: Collection[str]) -> tuple[list[Place], list[Place]]:
+    """Return the places that who writes a plan must be told of, and the others, the best first.
 
-    A search for the Forum found its hairdresser, one for Kiasma the bike station of that name. One
-    of the `chosen` ids stays where it is; what fails a demand is behind all.
+    Those are what was looked up by its name, and the `chosen` ids, whatever they fail: that the
+    hotel has no access decides more than any café. The others end with those that fail a demand,
+    before them what a name's search found beside its first hit, the Forum's hairdresser, and what
+    nobody goes to for its own sake: toilets, tram stops.
     """
     first = dict[str, str]()
     for place in places:
         first[_search(place)] = min(place["source"], first.get(_search(place), "~"), key=_position)
 
-    def order(place: Place) -> tuple[bool, bool]:
-        is_sought = bool(place["keywords"] or place["distance_from"])
-        is_known = is_sought or place["source"] == first[_search(place)] or place["id"] in chosen
-        return fails_a_demand(place), not is_known
+    def is_sought(place: Place) -> bool:
+        return bool(place["keywords"] or place["distance_from"])
 
-    return sorted(places, key=order)
+    by_name = [p for p in places if p["source"] == first[_search(p)] and not is_sought(p)]
+    ids = {place["id"] for place in by_name}
+    planned = [place for place in places if place["id"] in chosen and place["id"] not in ids]
+    ids |= {*chosen}
+    others = [place for place in places if place["id"] not in ids]
+    others.sort(key=lambda p: (fails_a_demand(p), not (is_sought(p) and _is_aim(p))))
+    return [*by_name, *planned], others
+
+
+def suitable(places: Iterable[Place]) -> set[str]:
+    """Return the ids of the places to go to that meet what is demanded beside their kind."""
+    return {
+        place["id"]
+        for place in places
+        if _is_aim(place) and not fails_a_demand(place)
+        if any(each["verdict"] == "satisfied" and each["constraint"] != "kind"
+               for each in place.get("verdicts", []))
+    }  # fmt: skip
+
+
+def _is_aim(place: Place) -> bool:
+    """Return whether one goes or sleeps there, beside what serves on the way."""
+    return is_stop(place) or is_lodging(place)
 
 
 def _position(source: str) -> int:

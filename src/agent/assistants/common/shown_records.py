@@ -62,6 +62,7 @@ from agent.evidence.types import (
     Source,
     Weather,
 )
+from agent.evidence.way_steps import each_once
 from agent.evidence.zones import CHINA, day_there, zone_named
 from agent.export.finished import FinishedAnswer
 from agent.export.markdown import as_told
@@ -286,13 +287,13 @@ def chosen_ways(
 
 
 def cited_ways(routes: Iterable[Route], used: Iterable[Source]) -> list[Route]:
-    """Return the ways that a text cites, in its order; those of one address are one source."""
+    """Return the ways that a text cites, in its order, each once; those of one address are one."""
     keys = [key for source in used for key in (source["id"], source["url"]) if key]
     told = {key: at for at, key in enumerate(dict.fromkeys(keys))}
     places = [(min(told.get(route[key], len(told)) for key in ("source", "url")), route)
               for route in routes]  # fmt: skip
     cited = (each for each in places if each[0] < len(told))
-    return [route for _, route in sorted(cited, key=itemgetter(0))]
+    return each_once(route for _, route in sorted(cited, key=itemgetter(0)))
 
 
 async def ways_of(

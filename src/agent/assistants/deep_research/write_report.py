@@ -2,8 +2,10 @@
 
 import asyncio
 import logging
+import sys
 from collections.abc import AsyncIterator, Container, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, cast
 
 from langchain_core.messages import BaseMessage
@@ -55,7 +57,7 @@ from agent.configuration import Configuration
 from agent.core.errors import AgentError
 from agent.core.processor import compute
 from agent.core.progress import event
-from agent.core.strings import cut_to_tokens, estimated_tokens
+from agent.core.strings import cut_to_tokens, estimated_tokens, shares
 from agent.evidence.citations import cited_ids
 from agent.evidence.claims.passages import Passage
 from agent.evidence.geo import distance_m
@@ -275,37 +277,54 @@ class _Report:
         bare = task_prompt("deep_report", language, documents="", topics="", pages=lines, **values)
         free = limit - prompt_tokens(with_revision(bare)) - 100
         notes = free // 2 if self.read else free
-        share = max(0, notes // max(1, len(topics)) - _PER_TOPIC)
         thoughts = shown_notes(state.get("notes", []), min(_THOUGHTS, free // 8))
         # A thought may name an id that nothing has.
         known = only_known(thoughts, self.draft.sources)
-        room = free - estimated_tokens(self._noted(share, known))
+        room = free - estimated_tokens(self._noted(notes, known))
         size = min(_MATERIAL, room)
         shown = await compute(
             lambda: self._passages(size),
             otherwise=lambda: self._beginnings(size),
             seconds=_SECONDS,
         )
-        noted = await compute(lambda: self._noted(share, known, shown), otherwise=Raw)
+        noted = await compute(lambda: self._noted(notes, known, shown), otherwise=Raw)
         pages = Raw("\n".join(filter(None, [page_elements(self.read, shown), fence(lines)])))
         parts = {"documents": document_elements(self.whole), "topics": noted, "pages": pages}
         values["previous"] = self._previous_lines(limit // 4, shown)
         full = task_prompt("deep_report", language, **parts, **values)
         return with_wishes(full, state)
 
-    def _noted(self, share: int, thoughts: str, shown: Sequence[Passage] = ()) -> Raw:
-        """Return the topics with their notes, each its share, without what these passages show."""
+    def _noted(self, tokens: int, thoughts: str, shown: Sequence[Passage] = ()) -> Raw:
+        """Return the topics with their notes, each its share, without what these passages show.
+
+        What short ones leave goes to longer ones. The map's records are cut by whole lines.
+        """
         entries = {entry["topic"]: entry for entry in self.state.get("search_results", [])}
-        rows = [
-            topic_element(entries[name], share, lambda text: without_quotes_of(text, shown))
-            if name in entries
-            else element("topic", cut_to_tokens(text, share), name=name)
-            for name, text in self.topics()
-        ]
+        map_topic = say("deep_research.map_topic", self.draft.language)
+
+        def row(name: str, text: str, share: int) -> Raw:
+            if name in entries:
+                cut = partial(without_quotes_of, passages=shown)
+                return topic_element(entries[name], share, cut)
+            if name == map_topic:
+                return element("topic", self._record_lines(share), name=name)
+            return element("topic", cut_to_tokens(text, share), name=name)
+
+        topics = self.topics()
+        whole = (str(row(*topic, sys.maxsize)) for topic in topics)
+        given = shares([estimated_tokens(text) + _PER_TOPIC for text in whole], tokens)
+        rows = [row(*topic, max(0, share - _PER_TOPIC))
+                for topic, share in zip(topics, given, strict=True)]  # fmt: skip
         if thoughts:
             name = say("deep_research.thoughts", self.draft.turn["language"])
             rows.append(element("topic", thoughts, name=name))
         return Raw("\n".join(rows))
+
+    def _record_lines(self, tokens: int = sys.maxsize) -> str:
+        """Return the map's records, and how far places are apart, within `tokens`."""
+        between = "\n".join(self.between)
+        records = self.draft.record_lines(tokens - estimated_tokens(between))
+        return "\n".join(filter(None, [records, between]))
 
     def _previous_lines(self, tokens: int, shown: Sequence[Passage]) -> str:
         """Return what the last turns left, but for what these passages show."""
@@ -351,7 +370,7 @@ class _Report:
             (entry["topic"], entry["compressed_content"] or "")
             for entry in self.state.get("search_results", [])
         ]
-        if records := "\n".join(filter(None, [self.draft.record_lines(), *self.between])):
+        if records := self._record_lines():
             topics.append((say("deep_research.map_topic", self.draft.language), records))
         if calculated := self._source_lines(calculated=True):
             topics.append((say("deep_research.calculated", self.draft.language), calculated))

@@ -386,7 +386,7 @@ class _Dossier:
             "question": cut_to_tokens(turn["question"], limit // 8),
             "differences": "\n".join(self.state.get("differences") or []),
             "figures": cut_to_tokens("\n".join(figures[:_SHOWN_FIGURES]), limit // 10),
-            "places": cut_to_tokens(self.draft.record_lines(), limit // 10),
+            "places": self.draft.record_lines(limit // 10),
             "gaps": cut_to_tokens(
                 gap_lines(_untold(self.draft.gaps), self.draft.language), limit // 20
             ),
