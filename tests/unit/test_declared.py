@@ -107,3 +107,12 @@ async def test_a_sum_that_cannot_be_proved_loses_no_text() -> None:
     writer.add = lambda *_: 1 / 0  # type: ignore[method-assign, assignment]
     text = (await FilledIn(cast(Any, writer), None).filled(Revised(WRITTEN), leaves=True)).text
     assert "cost €81, seven €329.50(note) and €198.50." in text
+
+
+async def test_a_line_s_sources_are_pages_each_once() -> None:
+    writer = Writer()
+    exact = FilledIn(cast(Any, writer), None)
+    await exact.filled(Revised("[=two: 2 × 40.5 [^w0-0] = €81]"), leaves=True)
+    twice = "[=more: 81 [^c0-0] + 40.5 [^w0-0] + 40.5 [^w0-0] = €162]"
+    await exact.filled(Revised(twice), leaves=True)
+    assert [*writer.inputs.values()] == [["w0-0"], ["w0-0"]]

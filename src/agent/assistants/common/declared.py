@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.inputs import numbers_of
-from agent.assistants.common.toolbox import calculation
+from agent.assistants.common.toolbox import calculation, is_calculation
 from agent.core.processor import compute
 from agent.core.strings import is_wide
 from agent.evidence.citations import MARKER
@@ -106,7 +106,9 @@ class DeclaredSums:
         for one, _ in new.values():
             marks = (MARKER.match(mark) or CITATION.match(mark) for mark in one.cited)
             named = (ids.get(mark[1], mark[1]) for mark in marks if mark)
-            draft.inputs[numbers_of(one.line)] = [n for n in named if n in draft.sources]
+            cited = (n for n in named if n in draft.sources)
+            pages = [n for n in cited if not is_calculation(draft.sources[n])]
+            draft.inputs[numbers_of(one.line)] = [*dict.fromkeys(pages)]
         self._sources |= dict.fromkeys(lines, source)
 
     def _told(self, assumed: Sequence[str]) -> str:

@@ -13,11 +13,14 @@ from agent.evidence.units import EVERYDAY
 
 _DIGITS = Linear(r"[0-9][0-9,.'’ ]*")
 _GROUPED = Linear(r"[0-9]{1,3}(?:[.,][0-9]{3})+")
-_EVERYDAY = EVERYDAY | {Decimal(number) for number in (
-    31, 90, 180, 360, 1024, "25.4", "2.54", "0.3048", "1.609344", "1.609", "0.45359237", "0.4536",
-    "3.6", "273.15",
-)}  # fmt: skip
-"""Counts, halves, and what turns units into others."""
+_BYTES = [Decimal(1024**power) for power in (2, 3, 4)]
+_EVERYDAY = EVERYDAY | {*_BYTES, *(each.scaleb(-len(str(each)) + 1) for each in _BYTES)} | {
+    Decimal(number) for number in (
+        31, 90, 180, 360, 1024, "25.4", "2.54", "0.3048", "1.609344", "1.609", "0.45359237",
+        "0.4536", "3.6", "273.15", 10**8, 10**12,
+    )
+}  # fmt: skip
+"""Counts, halves, and what turns units into others: 亿, bytes by 1024 and by 1000."""
 _UNITS = tuple(Decimal(factor) for factor in (
     1000, "0.001", 1_000_000, "0.000001", 1024, 1 / Decimal(1024)))  # fmt: skip
 """From a number in one unit to the same in another one: grams and kilograms, bytes."""
