@@ -175,3 +175,10 @@ def test_a_chinese_name_that_has_the_local_one_in_it_stands_alone(
     local: str, chinese: str, shown: str
 ) -> None:
     assert name_of({"name": local, "names": {"zh": chinese}}, "zh") == shown
+
+
+def test_a_list_has_all_places_where_the_text_has_cards_of_few() -> None:
+    """Two of a report's twenty places were on the map and not in the list."""
+    text = f"- **Kiasma**: modern art {cite(4)}.\n\nOodi, Ateneum, Annantalo."
+    assert names(text) == ["Kiasma"]
+    assert html_page(finished(text)).count('<span class="number">') == len(PLACES)

@@ -165,6 +165,45 @@ async def test_a_stop_with_a_record_for_each_direction_is_named_once() -> None:
         assert [each["source"] for each in places if each["mentioned"]] == named
 
 
+def cites(*places: Place) -> list[Source]:
+    return [Source(id=each["source"], number=n, kind="place", title="", url=each["url"],
+                   provider="osm", quotes=[]) for n, each in enumerate(places, 1)]  # fmt: skip
+
+
+async def test_a_report_s_places_are_those_that_it_cites_or_its_tables_name() -> None:
+    """A restaurant called as a tram stop, and two streets, were stops with a verdict each."""
+    stop = place(1, name="Lasipalatsi", category="tram stop", source="a0-1")
+    oodi = place(2, name="Oodi", category="library", source="a0-2")
+    zetor = place(3, name="Zetor", category="restaurant", source="a0-3")
+    forum = place(4, name="Forum", category="mall", source="a0-4")
+    text = (
+        "Oodi [1](u).\n\n| Time | Stop |\n|---|---|\n| 18:00 | Zetor |\n| 19:00 | Lasipalatsi |\n"
+    )
+    text += "\nThe Forum is near. Restaurant Lasipalatsi is closed on Sundays."
+    known = [forum, stop, oodi, zetor]
+    told: Any = {"first": (), "ruled_out": {"Restaurant Lasipalatsi": "closed"}}
+    shown = await places_as_shown(known, cites(oodi), text, "en", is_report=True, **told)
+    assert {each["name"] for each in shown if each["mentioned"]} == {"Oodi", "Zetor"}
+    shown = await places_as_shown(known, cites(oodi, stop), text, "en", is_report=True, **told)
+    assert {each["name"] for each in shown if each["mentioned"]} == {"Oodi", "Zetor", "Lasipalatsi"}
+
+
+async def test_the_numbers_of_a_report_s_places_have_no_gaps() -> None:
+    """Its list of what to ask gave Kiasma a 2 and the Ateneum a 3; nothing was 1."""
+    hotel, kiasma, oodi = (
+        place(n, name=name, source=f"a0-{n}") for n, name in enumerate(("Torni", "Kiasma", "Oodi"))
+    )
+    twin = place(4, name="Oodi", source="a0-4", wgs84=oodi["wgs84"])
+    text = "Oodi first.\n\n1. Call the City Museum\n2. Kiasma: hours\n3. Torni: a room\n"
+    used = cites(twin, oodi, hotel, kiasma)
+    shown = await places_as_shown(
+        [twin, hotel, kiasma, oodi], used, text, "en", first=(), is_report=True
+    )
+    named = [each for each in shown if each["mentioned"]]
+    assert [each["number"] for each in named] == [1, 2, 3]
+    assert {each["name"] for each in named} == {"Torni", "Kiasma", "Oodi"}
+
+
 def test_a_cited_way_is_called_as_its_ends_are() -> None:
     way = Route(**{**WAY, "source": "a1-0"})
     source = Source(

@@ -109,6 +109,11 @@ def is_lodging(place: Place) -> bool:
     return is_named("hotel", _kind(place))
 
 
+def is_aim(place: Place) -> bool:
+    """Return whether one goes or sleeps there: what only serves on the way is none, a tram stop."""
+    return is_stop(place) or is_lodging(place)
+
+
 def is_meal(place: Place) -> bool:
     """Return whether one has lunch or dinner there."""
     kind = _kind(place)

@@ -227,11 +227,14 @@ def _in_item(places: Sequence[Place], item: str) -> list[str]:
     return linked if len(linked) == 1 and item.count("**") > 1 else ids
 
 
-def list_numbers(places: Sequence[Place], text: str) -> dict[str, tuple[int, str]]:
+def list_numbers(
+    places: Sequence[Place], text: str, *, only_whole: bool = False
+) -> dict[str, tuple[int, str]]:
     """Return the written number of the item that is about a place, by its id: it is named first.
 
     Where a text has several lists, with what stands above its own: "the first one" is told by it.
-    One whose items are mostly about no place counts none: it is the steps of a way.
+    One whose items are mostly about no place counts none: it is the steps of a way. By choice only
+    one counts whose items are all about places: what to ask and to book is no list of them.
     """
     lists, above, last = list[tuple[str, list[tuple[int, str]]]](), "", 0
     for line in strip_references(text).splitlines():
@@ -244,6 +247,8 @@ def list_numbers(places: Sequence[Place], text: str) -> dict[str, tuple[int, str
         elif line.strip() and not line[0].isspace() and not item:
             above = line.strip("#*:： ")[:_LONGEST_HEADING]
     lists = [(head, items) for head, items in lists if not _mostly([not id for _, id in items])]
+    if only_whole:
+        lists = [(head, items) for head, items in lists if all(id for _, id in items)]
     found = dict[str, tuple[int, str]]()
     for head, items in lists:
         for number, id in items:

@@ -6,6 +6,7 @@ from datetime import date
 from agent.evidence.days import days_named
 from agent.evidence.figures import figures
 from agent.evidence.hours import Opening, clock_of, yearly_hours
+from agent.evidence.kinds import is_aim
 from agent.evidence.records import with_weekday
 from agent.evidence.tables import CellRow, TableCell, tables_in
 from agent.evidence.told_ways import stops_in_row, stops_of_rows
@@ -48,6 +49,12 @@ def stops_of_plans(text: str, places: Sequence[Place]) -> set[str]:
             before = row[: 1 if stops_in_row(row[:1], places) else _TIME_CELLS]
             found += stops if _with_times(before) else []
     return {place["id"] for place in found}
+
+
+def stops_of_tables(text: str, places: Sequence[Place]) -> set[str]:
+    """Return the ids of the places to go to that rows of a text's tables name, cited or not."""
+    rows = (stops for table in tables_in(text) for stops in stops_of_rows(table, places))
+    return {place["id"] for stops in rows for place in stops if is_aim(place)}
 
 
 def _with_times(cells: Iterable[TableCell]) -> list[TableCell]:

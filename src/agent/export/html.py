@@ -71,7 +71,7 @@ def html_page(answer: FinishedAnswer) -> str:
         f'<p class="statements">{escape(line)}</p>' if (line := statement_line(answer)) else "",
         f'<p class="statements">{escape(answer.notice)}</p>' if answer.notice else "",
         _checked(answer),
-        _places(answer, cards.shown),
+        _places(answer, cards.instead),
         _sources(answer),
         *(_suggestions(html, answer) for html in answer.search_entry_points),
         f"<footer>{escape(say('export.made_by', answer.language))}</footer>",
@@ -147,7 +147,7 @@ def _cited(number: int) -> str:
 
 
 def _places(answer: FinishedAnswer, told: Collection[str]) -> str:
-    """Return the map, and the list of those that the text does not tell on cards."""
+    """Return the map, and the list of places, as the text has no cards of them."""
     pins, anchor = drawn_pins(answer)
     ways = drawn_ways(answer)
     if not (answer.places or ways):

@@ -103,7 +103,7 @@ def pdf_document(answer: FinishedAnswer) -> bytes:
         *page.lines(statement_line(answer), size=_SMALL, colour=_GREY),
         *page.lines(answer.notice, size=_SMALL, colour=_GREY),
         *_checked(answer, page),
-        *_places(answer, page, cards.shown),
+        *_places(answer, page, cards.instead),
         *_sources(answer, page),
     ]
     return _built(parts, title, answer.language)

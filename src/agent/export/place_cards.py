@@ -128,6 +128,14 @@ class PlaceCards:
         self._records = {str(number) for number, _ in self._places if number}
         self._is_planned = answer.outing is not None
 
+    @property
+    def instead(self) -> set[str]:
+        """Return the ids of the places whose cards stand for a line in the list below the text.
+
+        Where few places have cards the list has all, as the map does: its numbers have no gaps.
+        """
+        return self.shown if 2 * len(self.shown) >= len(self._places) else set()
+
     def in_tables(self, tokens: Sequence[Token]) -> set[str]:
         """Return the ids of the places that rows of an answer's own tables name and cite."""
         told, cites, words = set[str](), set[int](), ""

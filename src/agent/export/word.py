@@ -141,7 +141,7 @@ class _Writer:
 
     def places(self) -> None:
         """Add the map, and a table of the places that no card of the text tells."""
-        told = self._cards.shown
+        told = self._cards.instead
         places = [place for place in by_mention(self._answer.places) if place["id"] not in told]
         pins, anchor = drawn_pins(self._answer)
         ways = drawn_ways(self._answer)

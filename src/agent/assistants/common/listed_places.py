@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from agent.core.strings import letters_of
 from agent.evidence.citations import cited_ids
 from agent.evidence.geo import distance_text, metres_apart
-from agent.evidence.kinds import is_lodging, is_of_no_kind_searched, is_stop, kind_searched
+from agent.evidence.kinds import is_aim, is_of_no_kind_searched, is_stop, kind_searched
 from agent.evidence.mentions import fails_a_demand, mentioned, source_ids, without_branch
 from agent.evidence.names import origin_text, own_distance
 from agent.evidence.records import kind_word
@@ -148,7 +148,7 @@ def parted(places: Sequence[Place], chosen: Collection[str]) -> tuple[list[Place
     planned = [place for place in places if place["id"] in chosen and place["id"] not in ids]
     ids |= {*chosen}
     others = [place for place in places if place["id"] not in ids]
-    others.sort(key=lambda p: (fails_a_demand(p), not (is_sought(p) and _is_aim(p))))
+    others.sort(key=lambda p: (fails_a_demand(p), not (is_sought(p) and is_aim(p))))
     return [*by_name, *planned], others
 
 
@@ -157,15 +157,10 @@ def suitable(places: Iterable[Place]) -> set[str]:
     return {
         place["id"]
         for place in places
-        if _is_aim(place) and not fails_a_demand(place)
+        if is_aim(place) and not fails_a_demand(place)
         if any(each["verdict"] == "satisfied" and each["constraint"] != "kind"
                for each in place.get("verdicts", []))
     }  # fmt: skip
-
-
-def _is_aim(place: Place) -> bool:
-    """Return whether one goes or sleeps there, beside what serves on the way."""
-    return is_stop(place) or is_lodging(place)
 
 
 def _position(source: str) -> int:

@@ -39,7 +39,7 @@ from agent.evidence.names import (
     with_middles,
     with_pinyin,
 )
-from agent.evidence.planned_hours import stops_of_plans
+from agent.evidence.planned_hours import stops_of_plans, stops_of_tables
 from agent.evidence.records import (
     forecast_told,
     hours_text,
@@ -104,6 +104,7 @@ async def places_as_shown(
     ruled_out: Mapping[str, str] | None = None,
     told: Sequence[tuple[str, str]] = (),
     settled: Collection[SettledWish] = (),
+    is_report: bool = False,
 ) -> list[Place]:
     """Return the places as the message carries them: with names that their reader can read.
 
@@ -111,17 +112,21 @@ async def places_as_shown(
     to is named where the text cites that, and so are the `stops` of a plan, by their ids. One that
     the text has `ruled_out`, by its name there, says so on its card; what pages say of one, as the
     text has `told` it in figures or a judge has `settled`, is not unknown on it. What its plan uses
-    no sentence on another day rules out.
+    no sentence on another day rules out. A report's are those that it cites, or that its tables
+    name: of its many names some are those of tram stops, too.
     """
     places = with_settled(places, told, settled)
     if ruled_out:
         planned = {*first, *stops, *stops_of_plans(text, places)}
         places = with_ruled_out(places, ruled_out, language, but=planned)
-    written = stop_numbers(first) or list_numbers(places, text)
+    written = stop_numbers(first) or list_numbers(places, text, only_whole=is_report)
     cited = {source["id"] for source in used}
     ways = [route for route in routes if route["source"] in cited]
     on_way = {*chosen_places(places, ways), *stops}
-    marked = _with_mentions(places, used, text, first, on_way=on_way)
+    by_name = stops_of_tables(text, places) if is_report else None
+    marked = _with_mentions(places, used, text, first, on_way=on_way, by_name=by_name)
+    if is_report:
+        marked = _others_last(marked)
     marked = called_as_written(marked, text, language)
     in_order = with_pin_numbers(marked, written)
     if not first:
@@ -129,7 +134,9 @@ async def places_as_shown(
         carded = await asyncio.to_thread(_as_told, in_order, used, text, language)
         # A table's rows stand where it stands, and what has no card behind what has one.
         ids = [id for each in carded for id in (listed if each == TABLE else [each])]
-        in_order = with_pin_numbers(marked, written, [*dict.fromkeys([*ids, *listed])])
+        shown = {p["id"] for p in marked if p["mentioned"] or not is_report}
+        ids = [id for id in dict.fromkeys([*ids, *listed]) if id in shown]
+        in_order = with_pin_numbers(marked, written, ids)
     in_order = with_middles(in_order)
     if not in_order or language == "zh":
         return in_order
@@ -141,6 +148,13 @@ async def places_as_shown(
     if language not in OF_ANSWERS:
         return sounded
     return [Place(**{**p, "hours": h}) if (h := hours_text(p, language)) else p for p in sounded]
+
+
+def _others_last(places: Sequence[Place]) -> list[Place]:
+    """Return a report's places, those that stand for one before them as ones that it names not."""
+    again = records_again(place for place in places if place["mentioned"])
+    marked = [Place(**{**p, "mentioned": False}) if p["id"] in again else p for p in places]
+    return sorted(marked, key=lambda place: not place["mentioned"])
 
 
 def _as_told(places: list[Place], used: list[Source], text: str, language: Language) -> list[str]:
@@ -316,11 +330,12 @@ def _with_mentions(
     text: str,
     first: Sequence[str],
     on_way: Collection[str] = (),
+    by_name: Container[str] | None = None,
 ) -> list[Place]:
     """Return the places with those marked that the answer names or cites: first, as it lists them.
 
     Those with the ids of `first` come before them. Of the others none stays that nobody asked for,
-    or that fails what was demanded.
+    or that fails what was demanded. A bare name counts for those `by_name`, for all without them.
     """
     leading = {id: at for at, id in enumerate(first)}
     numbers = {source["id"]: source.get("number") or 0 for source in used}
@@ -332,6 +347,8 @@ def _with_mentions(
     twice = records_again(places)
     named = {id: at for id, at in named.items()
              if id in cited or not (at in told or id in twice)}  # fmt: skip
+    if by_name is not None:
+        named = {id: at for id, at in named.items() if id in cited or id in by_name}
     last = len(places) + len(used) + 1
 
     def order(place: Place) -> tuple[bool, int, int, int]:

@@ -143,6 +143,7 @@ async def write_message(
         draft.shown_places, cited, checked.text, draft.language, first=parts.order,
         known=draft.known_places, routes=_ways_of_report(draft, parts), stops=draft.joined,
         ruled_out=checked.ruled_out, told=checked.told, settled=checked.settled,
+        is_report=parts.is_report,
     )  # fmt: skip
     places = await await_or_else("the places", in_order, lambda: draft.shown_places)
     weather = draft.state.get("weather", [])
