@@ -156,25 +156,6 @@ async def test_explorers_search_side_by_side_and_bring_quotes_that_pages_really_
     assert told(state)["checks"]["refused_calls"] == 0
 
 
-async def test_explorers_read_opened_pages_and_leave_later_topics_their_share() -> None:
-    llm = Lead(
-        lambda turn: [explore("T1 | 电芯成本 2025", "T2 | 消防成本 2025")],
-        lambda turn: [explore("T3 | 循环成本 2025 | 更换成本 2025", "T4 | 回收成本 2025")],
-        lambda turn: [end()],
-        deep_plan=planning("电芯", "安全", "寿命", "回收"),
-    )
-    async with deep_laboratory(llm, web=Web(text=long_page, count=5)) as lab:
-        state = await research(lab, max_page_reads=12)
-    assert all(FACT in turn.user for turn in llm.asked("deep_find")), "no excerpt has it"
-    left = [block(turn.user, "left") for turn in llm.asked("deep_explore")]
-    assert [text.partition("还可打开 ")[2] for text in left] == [
-        "12 页，其中检索和 explore 最多自动打开 8 页",
-        "8 页，其中检索和 explore 最多自动打开 4 页",
-        "5 页，其中检索和 explore 最多自动打开 1 页",
-    ]
-    assert told(state)["checks"]["pages_opened"] == 7
-
-
 async def test_each_explored_topic_keeps_all_its_findings_and_its_own_pages() -> None:
     """They were cut at a length, and stood under the topic that was active."""
     ids = dict[str, list[str]]()

@@ -21,11 +21,12 @@ from agent.core.errors import AgentError, ProviderError
 from agent.core.faults import contained
 from agent.core.processor import compute
 from agent.core.strings import cut_to_tokens, estimated_tokens
+from agent.evidence.language import without_marks
 from agent.evidence.markdown import canonical, first_heading, link_url
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
 from agent.knowledge.ranking import Bm25, best_first
-from agent.prompts import element
+from agent.prompts import element, fence
 from agent.search.hits import only_known
 from agent.texts import Language, reason_of, say
 
@@ -83,16 +84,27 @@ class OpenedPage:
     gap: Gap | None = None
     """For the reader of the answer, where a page that could have been read was not."""
 
-    def shown(self, language: Language, **attributes: str | None) -> str:
-        """Return the page as a model reads it."""
+    def shown(
+        self, language: Language, before: Iterable[str] = (), **attributes: str | None
+    ) -> str:
+        """Return the page as a model reads it, and whether that is all that can be had of it.
+
+        What a model has in texts before it is not shown again.
+        """
         if self.failure:
             return say("reading.failed", language, reason=self.failure)
-        links = [element("link", words, url=url) for url, words in self.links.items()]
+        is_whole, text = self.passages == (self.text,), "\n…\n".join(self.passages)
+        own = without_marks(fence(self.text))
+        if is_whole and own and any(own in without_marks(each) for each in before):
+            is_whole, text = False, say("reading.above", language)
+        # What ends like this was cut where it was published.
+        is_partial = self.partial or self.text.rstrip().endswith(("…", "..."))
         page = element(
-            "page", "\n…\n".join(self.passages), **attributes, url=self.url, title=self.title,
-            published=self.published or None, partial="yes" if self.partial else "no",
+            "page", text, **attributes, url=self.url, title=self.title,
+            published=self.published or None, partial="yes" if is_partial else "no",
         )  # fmt: skip
-        return "\n".join([page, *links])
+        links = [element("link", words, url=url) for url, words in self.links.items()]
+        return "\n".join([page, *([say("reading.all", language)] if is_whole else []), *links])
 
 
 def wanted_page(call: ToolCall) -> Wanted:

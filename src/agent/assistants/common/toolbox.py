@@ -80,8 +80,10 @@ _NUMBERS = 8
 @tool(CODE)
 def run_code(code: str) -> str:
     """Run a short Python program for exact arithmetic, dates, counting or comparison; never
-    compute in your head. Print the result, or end with an expression. math, re, json, datetime,
-    statistics, Decimal, Fraction and Counter are there; no files, no network, no other imports.
+    compute in your head. Print one result a line, its name, terms, value and unit (tickets: 3 × 40
+    + 15 = 135 yuan), no headings: each line is cited by itself. Or end with an expression. math,
+    re, json, datetime, statistics, Decimal, Fraction and Counter are there; no files, no network,
+    no other imports.
     """
     return ""
 

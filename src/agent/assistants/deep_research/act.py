@@ -407,7 +407,9 @@ class _Step:
             items = outcome.items[n] if outcome.items else ()
             parts.append(shown_result(result, tokens, language, items=items, before=before))
             before.append(parts[-1])
-        if outcome.text and not outcome.results:
+        if outcome.page and outcome.items:
+            parts.append(outcome.page.shown(language, before, id=outcome.items[0][0].id))
+        elif outcome.text and not outcome.results:
             text = outcome.text if outcome.page else cut_to_tokens(outcome.text, tokens)
             name = f" [^{outcome.calculation['id']}]" if outcome.calculation else ""
             parts.append(f"{text}{name}")

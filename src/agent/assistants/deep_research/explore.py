@@ -73,7 +73,7 @@ from agent.prompts import Raw, element, task_prompt
 from agent.state import Turn, inner
 from agent.texts import say
 
-_TOOLS = 850
+_TOOLS = 1000
 """Tokens for the descriptions of our own tools, a reply's beginning and separators."""
 _MAP_TOOLS = 1500
 _RECORD, _BEGINNING = 400, 200
