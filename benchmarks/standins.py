@@ -18,7 +18,7 @@ import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 from tests.support.programs import REPOSITORY, Program
@@ -28,11 +28,13 @@ from tests.support.standins import AmapService, GeminiService, TavilyService, ge
 from agent.sample.corpus import search_pages
 from agent.sample.services.gemini import tokens
 from agent.sample.services.loopback import BODY, Handler
-from benchmarks.hostile import TEXTS, Hostile
 from benchmarks.latencies import Latencies
 from benchmarks.prefixes import Prompts, prompt_of
 from benchmarks.processes import process_at
 from benchmarks.script import TASKS, Script, run_of, task_of
+
+if TYPE_CHECKING:
+    from benchmarks.hostile import Hostile
 
 KEY = "benchmark-key"
 _SEED = 11
@@ -168,7 +170,7 @@ def _prompt(body: Any) -> str:
     return "".join(part.get("text", "") for c in said for part in c.get("parts") or ())
 
 
-def _gemini(options: StandinOptions, hostile: Hostile) -> GeminiService:
+def _gemini(options: StandinOptions, hostile: "Hostile") -> GeminiService:
     latencies = Latencies(options.scale, judge=options.judge)
     speed = Speed(
         latencies.first_chunk * options.scale, latencies.tokens_per_second / options.scale
@@ -201,6 +203,9 @@ def _sometimes(dice: random.Random, share: float) -> Callable[[web.Request, Any]
 
 
 async def _serve(options: StandinOptions) -> None:
+    # A megabyte of texts, which whoever only starts this process needs none of.
+    from benchmarks.hostile import TEXTS, Hostile
+
     hostile = Hostile(Script(ungrounded=options.ungrounded))
     gemini = _gemini(options, hostile)
     seconds = Latencies().amap * options.scale
