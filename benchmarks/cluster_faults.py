@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from tests.support.cluster import Instance
+from tests.conformance.cluster import Instance
 from tools.cluster import Whole
 
 from benchmarks.processes import process_at

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from agent.core import calls
     from agent.core.errors import ProviderError
 
-pytest.register_assert_rewrite("tests.support")
+for _folder in ("support", "browser", "conformance", "contract", "e2e", "integration", "unit"):
+    pytest.register_assert_rewrite(f"tests.{_folder}")
 # Imports make millions of objects that stay; looking through them again and again takes a second.
 gc.disable()
 # Servers and command lines start by the hundred; each compiles every library where none is kept.

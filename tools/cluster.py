@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.cluster import Cluster, cluster, environment
+from tests.conformance.cluster import Cluster, cluster, environment
 from tests.support.ports import free_port
 from tests.support.postgres import PostgresServer
 from tests.support.programs import REPOSITORY, clean_environment

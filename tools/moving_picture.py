@@ -26,8 +26,9 @@ from typing import Any, Literal
 import httpx
 from PIL import Image, ImageChops
 from playwright.sync_api import Page, sync_playwright
+from tests.integration.osm_service import osm_service
 from tests.support.browser import chromium_path
-from tests.support.osm_service import EXTRACT, extract_elements, osm_service
+from tests.support.osm_extract import EXTRACT, extract_elements
 from tests.support.served import serve_in_thread
 from tools.basemap.basemap import convert
 

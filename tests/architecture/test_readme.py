@@ -1,6 +1,7 @@
 """The README's commands exist, in both languages; it stays short."""
 
 import argparse
+import functools
 import io
 import re
 import shlex
@@ -36,6 +37,7 @@ def words_after(name: str, line: str) -> list[str] | None:
     return words[words.index(name) + 1 :] if name in words else None
 
 
+@functools.cache
 def subparsers() -> dict[str, argparse.ArgumentParser]:
     parser = build_parser(COMMANDS)
     (chosen,) = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))

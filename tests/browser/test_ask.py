@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from agent.texts import say
+from tests.browser.browser_page import ask, ends, part, question_box, watch, watched
 from tests.support.browser import BROWSER, Locator, Page, Visits, expect
-from tests.support.browser_page import ask, ends, part, question_box, watch, watched
 from tests.support.command_line import ZH
 from tests.support.dev_server import DevServer
 from tests.support.page_server import answered_thread

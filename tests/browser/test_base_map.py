@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.browser.browser_page import part
 from tests.support.browser import BROWSER, Visits, expect
-from tests.support.browser_page import part
 from tests.support.command_line import ZH
 from tests.support.dev_server import DevServer
 from tests.support.page_server import answered_thread, page_server

@@ -3,9 +3,9 @@
 import json
 
 from agent.export.markdown import told_in_bullets
+from tests.browser.browser_page import part
 from tests.browser.test_trust import judged_thread
 from tests.support.browser import BROWSER, Visits, expect
-from tests.support.browser_page import part
 from tests.support.dev_server import DevServer
 from tests.unit.test_cards_told import CHOICE, SOURCES, finished
 

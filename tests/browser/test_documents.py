@@ -3,10 +3,10 @@
 from typing import Any
 
 from agent.texts import say
+from tests.browser.browser_page import ask, ends, part
+from tests.browser.page_looks import overflow
 from tests.browser.test_axe import AXE, violations
 from tests.support.browser import BROWSER, Page, Visits, expect
-from tests.support.browser_page import ask, ends, part
-from tests.support.page_looks import overflow
 
 pytestmark = BROWSER
 LEASE: Any = {

@@ -3,8 +3,8 @@
 import re
 
 from agent.texts import say
+from tests.browser.browser_page import ask, ends, part, question_box
 from tests.support.browser import BROWSER, Visits, expect
-from tests.support.browser_page import ask, ends, part, question_box
 
 pytestmark = BROWSER
 FIRST = "Where can children play near Wangfujing, Beijing?"

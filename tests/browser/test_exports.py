@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from agent.texts import say
+from tests.browser.browser_page import ends, part
 from tests.support.browser import BROWSER, Page, Visits, expect
-from tests.support.browser_page import ends, part
 from tests.support.command_line import EN, ZH
 from tests.support.dev_server import DevServer
 from tests.support.page_server import answered_thread

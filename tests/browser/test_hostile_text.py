@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from langgraph_sdk import get_sync_client
 
+from tests.browser.browser_page import part
+from tests.browser.hostile_page import among_hostile, nothing_acts
+from tests.browser.hostile_texts import EVIL, MARKDOWN, MARKUP
 from tests.support.browser import BROWSER, Page, Visits, expect
-from tests.support.browser_page import part
 from tests.support.dev_server import DevServer
-from tests.support.hostile_page import among_hostile, nothing_acts
-from tests.support.hostile_texts import EVIL, MARKDOWN, MARKUP
 
 pytestmark = BROWSER
 LONG = "长" * 20_000 + "<img src=x onerror=ran('long')>" + "W" * 80_000

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.browser.browser_page import ask, ends, part, question_box
+from tests.browser.hostile_graphs import GRAPHS, PAYLOAD
+from tests.browser.hostile_page import among_hostile, nothing_acts
+from tests.browser.hostile_texts import MARKUP
 from tests.support.browser import BROWSER, Visit, Visits, expect
-from tests.support.browser_page import ask, ends, part, question_box
 from tests.support.dev_server import REPOSITORY, DevServer
-from tests.support.hostile_graphs import GRAPHS, PAYLOAD
-from tests.support.hostile_page import among_hostile, nothing_acts
-from tests.support.hostile_texts import MARKUP
 from tests.support.lab import ZH
 from tests.support.obedient import TRIGGER
 from tests.support.page_server import page_server

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from agent.texts import say
+from tests.browser.browser_labels import nameless
+from tests.browser.browser_page import ends, part, question_box
 from tests.support.browser import BROWSER, Locator, Page, Visits, expect
-from tests.support.browser_labels import nameless
-from tests.support.browser_page import ends, part, question_box
 from tests.support.command_line import ZH
 from tests.support.dev_server import DevServer
 from tests.support.page_server import answered_thread

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from langgraph_sdk import get_sync_client
 
+from tests.browser.browser_page import ask, ends, part, question_box
+from tests.browser.page_looks import faint, moves, overflow, small, watch_moves
 from tests.support.browser import BROWSER, Locator, Page, Route, Visits, artifacts, expect
-from tests.support.browser_page import ask, ends, part, question_box
 from tests.support.command_line import ZH
 from tests.support.dev_server import DevServer
-from tests.support.page_looks import faint, moves, overflow, small, watch_moves
 from tests.support.page_server import answered_thread, thread_in
 
 pytestmark = BROWSER

@@ -6,10 +6,10 @@ import httpx
 import pytest
 
 from agent.texts import say
+from tests.browser.browser_labels import nameless
+from tests.browser.browser_page import part
 from tests.browser.test_axe import AXE, violations
 from tests.support.browser import BROWSER, Locator, Page, Visits, expect
-from tests.support.browser_labels import nameless
-from tests.support.browser_page import part
 from tests.support.dev_server import DevServer
 from tests.support.page_server import page_server
 

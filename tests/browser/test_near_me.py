@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from agent.texts import say
+from tests.browser.browser_page import ask, ends, part, question_box, thread_of
 from tests.support.browser import BROWSER, Locator, Page, Visit, Visits, expect
-from tests.support.browser_page import ask, ends, part, question_box, thread_of
 from tests.support.command_line import ZH
 from tests.support.dev_server import DevServer
 from tests.support.page_server import answered_thread

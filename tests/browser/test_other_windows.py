@@ -2,8 +2,8 @@
 
 import pytest
 
+from tests.browser.browser_page import ask, ends, part, thread_of
 from tests.support.browser import BROWSER, Visits, expect
-from tests.support.browser_page import ask, ends, part, thread_of
 from tests.support.command_line import EN
 
 pytestmark = BROWSER

@@ -8,8 +8,8 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from tests.browser.browser_page import ask, ends, part
 from tests.support.browser import BROWSER, Visits, expect
-from tests.support.browser_page import ask, ends, part
 from tests.support.command_line import ZH
 from tests.support.dev_server import DevServer
 from tests.support.served import serve_in_thread

@@ -7,11 +7,11 @@ import pytest
 from langgraph_sdk import get_sync_client
 
 from agent.texts import say
+from tests.browser.browser_page import ask, ends, part, thread_of
+from tests.browser.held_server import service_fixture
 from tests.support.browser import BROWSER, Locator, Page, Visits, expect
-from tests.support.browser_page import ask, ends, part, thread_of
 from tests.support.command_line import ASPECTS_EN
 from tests.support.dev_server import DevServer
-from tests.support.held_server import service_fixture
 from tests.support.page_gemini import HeldGemini
 from tests.support.page_server import page_server
 

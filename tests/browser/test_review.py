@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from agent.texts import say
+from tests.browser.browser_page import ask, ends, part, question_box
 from tests.support.browser import BROWSER, Locator, Page, Visits, expect
-from tests.support.browser_page import ask, ends, part, question_box
 from tests.support.command_line import ZH, searches
 from tests.support.dev_server import DevServer
 from tests.support.page_gemini import HeldGemini, held_gemini

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.browser.browser_labels import nameless
+from tests.browser.browser_page import ask, ends, part, question_box, thread_of
 from tests.support.browser import BROWSER, Locator, Page, Visit, Visits, expect
-from tests.support.browser_labels import nameless
-from tests.support.browser_page import ask, ends, part, question_box, thread_of
 from tests.support.dev_server import DevServer
 from tests.support.page_server import page_server
 from tests.support.two_owners import ALICE, BOB, KEYS

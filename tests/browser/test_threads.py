@@ -2,8 +2,8 @@
 
 import re
 
+from tests.browser.browser_page import ask, ends, part, thread_of
 from tests.support.browser import BROWSER, Locator, Page, Visits, expect
-from tests.support.browser_page import ask, ends, part, thread_of
 from tests.support.command_line import EN, ZH
 from tests.support.dev_server import DevServer
 from tests.support.page_server import answered_thread

@@ -11,8 +11,8 @@ import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
+from tests.conformance.cluster import Instance, aegra_python_fixture, cluster
 from tests.conformance.paid_calls import PaidModel
-from tests.support.cluster import Instance, aegra_python_fixture, cluster
 from tests.support.command_line import CANARY
 from tests.support.dev_server import dev_server
 from tests.support.postgres import PostgresServer, postgres_fixture

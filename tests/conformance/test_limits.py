@@ -10,9 +10,9 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.conformance.cluster import Instance
 from tests.conformance.conftest import Served
 from tests.conformance.test_runs import PLAIN, QUESTION, asked, ended
-from tests.support.cluster import Instance
 from tests.support.dev_server import dev_server
 from tests.support.two_owners import ALICE, BOB
 

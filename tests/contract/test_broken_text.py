@@ -11,12 +11,12 @@ from agent.core.strings import valid_json
 from agent.sample.model.request import FunctionCall, ModelReply
 from agent.sample.services.loopback import Service
 from agent.search.http import SearchHttp
-from tests.support.gemini_client import LITE, Plan
+from tests.contract.gemini_client import LITE, Plan
+from tests.contract.search_bench import Bench, bench_fixture, running_fixture
 from tests.support.library_bench import SourceBench, running_source_fixture, source_fixture
 from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.meters import meter
 from tests.support.scripted import ASK, KEY, Scripted, client_for, maps_geo
-from tests.support.search_bench import Bench, bench_fixture, running_fixture
 from tests.support.served import serve_in_thread
 from tests.support.standin import BROKEN, Speed
 from tests.support.standins import GeminiService, OpenAIService, TavilyService

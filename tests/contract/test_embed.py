@@ -20,8 +20,8 @@ from agent.core.errors import (
 from agent.knowledge.embeddings import BatchEmbedder, build_embedder, parse_choice
 from agent.sample.services.loopback import Service
 from agent.settings import Settings
+from tests.contract.ranking_bench import KEY, Bench, fresh, meter
 from tests.support.memory_reply_cache import MemoryReplyCache
-from tests.support.ranking_bench import KEY, Bench, fresh, meter
 from tests.support.scripted import Scripted
 from tests.support.served import serve_in_thread
 from tests.support.standins import GeminiService, RankingService, gemini_error

@@ -11,7 +11,7 @@ from agent.core.errors import BudgetExceeded, MalformedReply, ProviderError, Pro
 from agent.models.client import ModelClient
 from agent.models.google import read_google_reply, text_parts
 from agent.sample.model.request import FunctionCall, GroundedSentence, GroundingPage, ModelReply
-from tests.support.gemini_client import (
+from tests.contract.gemini_client import (
     FLASH,
     LITE,
     PLAN,

@@ -7,7 +7,7 @@ import pytest
 
 from agent.core.calls import Calls
 from agent.models.client import ModelClient
-from tests.support.gemini_client import LITE, gemini_fixture, llm_fixture
+from tests.contract.gemini_client import LITE, gemini_fixture, llm_fixture
 from tests.support.map_fixtures import until
 from tests.support.meters import meter
 from tests.support.scripted import ASK, KEY, client_for

@@ -16,7 +16,7 @@ from agent.core.errors import (
 )
 from agent.models.client import ModelClient
 from agent.models.probe import probe
-from tests.support.gemini_client import (
+from tests.contract.gemini_client import (
     FLASH,
     LITE,
     client_fixture,

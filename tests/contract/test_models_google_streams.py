@@ -10,7 +10,7 @@ from agent.core.calls import Calls
 from agent.core.errors import ProviderRefused, ProviderUnavailable
 from agent.models.client import ModelClient
 from agent.sample.model.request import ModelReply
-from tests.support.gemini_client import (
+from tests.contract.gemini_client import (
     FLASH,
     LITE,
     client_fixture,

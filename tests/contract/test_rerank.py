@@ -12,8 +12,8 @@ from agent.core.calls import Calls
 from agent.knowledge.rerank import RerankClient
 from agent.sample.services.loopback import Service
 from agent.settings import Settings
+from tests.contract.ranking_bench import KEY, Bench, fresh, meter
 from tests.support.memory_reply_cache import MemoryReplyCache
-from tests.support.ranking_bench import KEY, Bench, fresh, meter
 from tests.support.served import serve_in_thread
 from tests.support.standins import RankingService
 

@@ -4,9 +4,9 @@ import pytest
 
 from agent.core.errors import ConfigurationError, ProviderRefused
 from agent.sample.services.search import KEY
+from tests.contract.web_search import REFUSALS, WRITTEN, Build, build_fixture
 from tests.support.meters import meter
 from tests.support.search_scripts import GOOGLE, OTHER, ScriptedModels, grounded_reply, task
-from tests.support.web_search import REFUSALS, WRITTEN, Build, build_fixture
 
 __all__ = ["build_fixture"]
 

@@ -8,8 +8,8 @@ from aiohttp import web
 
 from agent.core.errors import ConfigurationError, MalformedReply, ProviderUnavailable
 from agent.search.http import SearchHttp
+from tests.contract.search_bench import Bench, bench_fixture, failure, running_fixture
 from tests.support.meters import meter
-from tests.support.search_bench import Bench, bench_fixture, failure, running_fixture
 from tests.support.served import serve_in_thread
 
 __all__ = ["bench_fixture", "running_fixture"]

@@ -15,9 +15,9 @@ from agent.core.errors import (
     ProviderUnavailable,
     RateLimited,
 )
+from tests.contract.search_bench import KEY, Bench, bench_fixture, failure, running_fixture
 from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.meters import meter
-from tests.support.search_bench import KEY, Bench, bench_fixture, failure, running_fixture
 
 __all__ = ["bench_fixture", "running_fixture"]
 

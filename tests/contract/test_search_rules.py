@@ -11,12 +11,12 @@ from agent.core.errors import ConfigurationError
 from agent.search.hits import RULED_OUT, Endpoint, Hit, HitSearch, WebTask, make_hit, rules_text
 from agent.search.rules import SearchRules, published_as, rules_of, today_here
 from agent.texts import problem_text, say
+from tests.contract.search_bench import Bench, bench_fixture, running_fixture
+from tests.contract.web_search import WRITTEN, Build, build_fixture
 from tests.support.lab import laboratory
 from tests.support.meters import meter
 from tests.support.rows import by_examples
-from tests.support.search_bench import Bench, bench_fixture, running_fixture
 from tests.support.search_scripts import GOOGLE, OTHER, ScriptedModels, grounded_reply
-from tests.support.web_search import WRITTEN, Build, build_fixture
 
 __all__ = ["bench_fixture", "build_fixture", "running_fixture"]
 

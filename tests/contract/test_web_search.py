@@ -10,6 +10,7 @@ from agent.core.errors import ProviderError, ProviderUnavailable
 from agent.prompts import render
 from agent.search.hits import Hits
 from agent.texts import say
+from tests.contract.web_search import WRITTEN, Build, build_fixture
 from tests.support.meters import meter
 from tests.support.prompt_blocks import BLOCKS
 from tests.support.search_scripts import (
@@ -21,7 +22,6 @@ from tests.support.search_scripts import (
     task,
     text_reply,
 )
-from tests.support.web_search import WRITTEN, Build, build_fixture
 
 __all__ = ["build_fixture"]
 

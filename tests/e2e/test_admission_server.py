@@ -50,7 +50,7 @@ WAYS: dict[str, tuple[str, dict[str, Any]]] = {
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
     environment = {"PYTHONPATH": str(REPOSITORY), "PROBE_URL": "http://127.0.0.1:9"}
-    graphs = {"owner": "tests.support.owner_graph:graph", "agent": "agent.graph:graph"}
+    graphs = {"owner": "tests.e2e.owner_graph:graph", "agent": "agent.graph:graph"}
     config = {"graphs": graphs}
     folder = tmp_path_factory.mktemp("server")
     with dev_server(folder, env=environment, config=config) as started:

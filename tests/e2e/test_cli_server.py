@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.server_fixtures import server_fixture
 from tests.support.command_line import (
     EN,
     KEYS,
@@ -22,7 +23,6 @@ from tests.support.command_line import (
     until,
 )
 from tests.support.dev_server import DevServer, dev_server
-from tests.support.server_fixtures import server_fixture
 from tests.support.standins import GeminiService
 from tests.support.terminal import terminal
 

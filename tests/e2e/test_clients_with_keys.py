@@ -16,10 +16,10 @@ from langgraph_sdk.errors import AuthenticationError
 from openai import AsyncOpenAI, BadRequestError
 from openai import AuthenticationError as OpenAIKeyError
 
+from tests.e2e.javascript import NEEDS_NODE, NODE, javascript_fixture
 from tests.support.command_line import EN, NO_MAP, Cli, cli_fixture
 from tests.support.command_line import KEYS as FIELDS
 from tests.support.dev_server import DevServer, clean_environment, dev_server
-from tests.support.javascript import NEEDS_NODE, NODE, javascript_fixture
 from tests.support.mcp_client import HEADERS, connected, message, structured
 from tests.support.two_owners import ALICE, BOB, KEYS
 

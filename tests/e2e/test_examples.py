@@ -10,8 +10,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.e2e.javascript import EXAMPLES, NEEDS_NODE, NODE, NPM, javascript_fixture
 from tests.support.dev_server import DevServer, clean_environment, dev_server
-from tests.support.javascript import EXAMPLES, NEEDS_NODE, NODE, NPM, javascript_fixture
 from tests.support.page_gemini import held_gemini
 
 __all__ = ["javascript_fixture"]

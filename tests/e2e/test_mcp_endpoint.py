@@ -11,9 +11,9 @@ from langchain_mcp_adapters.client import MultiServerMCPClient
 from langgraph_sdk.client import LangGraphClient
 
 from agent.texts import say
+from tests.e2e.server_fixtures import client_fixture, server_fixture
 from tests.support.dev_server import DevServer
 from tests.support.mcp_client import HEADERS, connected, events, message, said, structured
-from tests.support.server_fixtures import client_fixture, server_fixture
 
 __all__ = ["client_fixture", "server_fixture"]
 pytestmark = [pytest.mark.server, pytest.mark.slow]

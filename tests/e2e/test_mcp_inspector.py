@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.server_fixtures import server_fixture
 from tests.support.dev_server import DevServer
-from tests.support.server_fixtures import server_fixture
 
 __all__ = ["server_fixture"]
 INSPECTOR = "@modelcontextprotocol/inspector@1.0.3"

@@ -13,8 +13,8 @@ from openai.types.chat import ChatCompletion
 from pydantic import SecretStr
 
 from agent.runs.engine import OWNER
+from tests.e2e.server_fixtures import server_fixture
 from tests.support.dev_server import DevServer
-from tests.support.server_fixtures import server_fixture
 
 __all__ = ["server_fixture"]
 pytestmark = [pytest.mark.server, pytest.mark.slow]

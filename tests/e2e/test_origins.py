@@ -8,9 +8,9 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin
 
+from tests.e2e.server_fixtures import server_fixture
 from tests.support.at_the_door import STUDIO
 from tests.support.dev_server import DevServer
-from tests.support.server_fixtures import server_fixture
 
 __all__ = ["server_fixture"]
 pytestmark = [pytest.mark.server, pytest.mark.slow]

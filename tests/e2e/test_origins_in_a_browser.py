@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.server_fixtures import server_fixture
 from tests.support.dev_server import DevServer
-from tests.support.server_fixtures import server_fixture
 
 pytest.importorskip("playwright.sync_api", reason="no Playwright: uv sync --group browser")
 

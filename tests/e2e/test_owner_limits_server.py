@@ -50,7 +50,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
             "TANLU_RUNS_PER_MINUTE": str(PER_MINUTE),
             "TANLU_OPEN_RUNS": "2",
         }
-        config = {"graphs": {"owner": "tests.support.owner_graph:graph"}}
+        config = {"graphs": {"owner": "tests.e2e.owner_graph:graph"}}
         folder = tmp_path_factory.mktemp("server")
         with dev_server(folder, env=environment, config=config) as started:
             yield House(started, probe)

@@ -52,7 +52,7 @@ def server_fixture(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServ
         "PYTHONPATH": str(REPOSITORY),
     }
     ours = json.loads((REPOSITORY / "langgraph.json").read_text("utf-8"))["http"]
-    probed = {"http": {**ours, "app": "tests.support.route_probe:app"}}
+    probed = {"http": {**ours, "app": "tests.e2e.route_probe:app"}}
     with dev_server(tmp_path_factory.mktemp("keys"), env=environment, config=probed) as started:
         yield started
 

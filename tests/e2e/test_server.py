@@ -17,11 +17,11 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import ConflictError, NotFoundError, UnprocessableEntityError
 
+from tests.e2e.server_fixtures import client_fixture, server_fixture
 from tests.support.command_line import CANARY, gemini_fixture
 from tests.support.dev_server import DevServer, dev_server
 from tests.support.lab import tasks
 from tests.support.map_fixtures import is_running
-from tests.support.server_fixtures import client_fixture, server_fixture
 from tests.support.standin import Recorded
 from tests.support.standins import GeminiService
 

@@ -9,9 +9,9 @@ import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
+from tests.e2e.server_fixtures import client_fixture, server_fixture
 from tests.support.command_line import EN, Cli, cli_fixture
 from tests.support.dev_server import DevServer, dev_server
-from tests.support.server_fixtures import client_fixture, server_fixture
 from tests.support.two_owners import ALICE, BOB, KEYS
 
 __all__ = ["cli_fixture", "client_fixture", "server_fixture"]

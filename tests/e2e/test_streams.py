@@ -12,8 +12,8 @@ from geojson_pydantic import FeatureCollection
 from langgraph_sdk.client import LangGraphClient
 
 from agent.core.progress import EventType, ProgressEvent
+from tests.e2e.server_fixtures import client_fixture, server_fixture
 from tests.support.dev_server import DevServer
-from tests.support.server_fixtures import client_fixture, server_fixture
 
 __all__ = ["client_fixture", "server_fixture"]
 pytestmark = [pytest.mark.server, pytest.mark.slow]

@@ -23,7 +23,7 @@ Open = tuple[DevServer, Probe]
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
     with probe_service() as (probe, url):
         environment = {"PROBE_URL": url, "PYTHONPATH": str(REPOSITORY), **request.param}
-        config = {"graphs": {"owner": "tests.support.owner_graph:graph"}}
+        config = {"graphs": {"owner": "tests.e2e.owner_graph:graph"}}
         with dev_server(tmp_path / "server", env=environment, config=config) as server:
             yield server, probe
 
@@ -81,7 +81,7 @@ async def test_a_run_goes_on_as_its_owner_s(opened: Open) -> None:
 async def test_another_server_of_the_same_memory_gives_a_thread_to_its_owner_only(
     tmp_path: Path,
 ) -> None:
-    config = {"graphs": {"owner": "tests.support.owner_graph:graph"}}
+    config = {"graphs": {"owner": "tests.e2e.owner_graph:graph"}}
     with probe_service() as (_, url):
         memory = str(tmp_path / "memory")
         environment = {"PROBE_URL": url, "PYTHONPATH": str(REPOSITORY), **KEYS}

@@ -6,10 +6,10 @@ import pytest
 
 from agent.core.errors import InputError
 from agent.texts import say
+from tests.integration.team_lab import Team, team_laboratory
 from tests.support.deep_lab import Researcher, deep_laboratory
 from tests.support.lab import answer_of, laboratory, told
 from tests.support.plan_lab import Planner, plan_laboratory
-from tests.support.team_lab import Team, team_laboratory
 
 pytestmark = pytest.mark.node
 PIXEL = "iVBORw0KGgo="

@@ -25,12 +25,12 @@ from agent.sample.services.loopback import Service
 from agent.sandbox.programs import CodeResult
 from agent.server.exports import EXPORTS
 from agent.server.mcp_tools import tool_result
+from tests.integration.team_lab import team_laboratory
 from tests.support.deep_lab import deep_laboratory
 from tests.support.lab import EN, ZH, Lab, laboratory
 from tests.support.plan_lab import plan_process, running_world
 from tests.support.postgres import database_fixture, postgres_fixture, where_fixture
 from tests.support.standin import BROKEN
-from tests.support.team_lab import team_laboratory
 
 __all__ = ["database_fixture", "postgres_fixture", "where_fixture"]
 

@@ -23,9 +23,9 @@ from agent.sample.model.reply import SampleModel
 from agent.sample.services.loopback import Service
 from agent.services import build_services
 from agent.settings import Settings, read_settings
+from tests.integration.faults import at
 from tests.support import programs
 from tests.support.dev_server import clean_environment
-from tests.support.faults import at
 from tests.support.lab import EN, ZH
 from tests.support.map_fixtures import script_fixture
 from tests.support.run_fixtures import whole_folder

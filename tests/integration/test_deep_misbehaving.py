@@ -8,6 +8,7 @@ import pytest
 from agent.assistants.deep_research.explore import MAX_FRUITLESS
 from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from agent.texts import say
+from tests.integration.faults import refuse_tools
 from tests.support.deep_lab import (
     ZH,
     DeepLab,
@@ -20,7 +21,6 @@ from tests.support.deep_lab import (
     shown_urls,
     think,
 )
-from tests.support.faults import refuse_tools
 from tests.support.lab import answer_of, told
 from tests.support.long_lab import Web
 

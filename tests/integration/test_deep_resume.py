@@ -22,8 +22,8 @@ from agent.sample.services.loopback import Service
 from agent.sample.services.search import KEY
 from agent.services import build_services
 from agent.settings import Settings
+from tests.integration.faults import at, settled
 from tests.support.deep_lab import ZH, Researcher
-from tests.support.faults import at, settled
 from tests.support.lab import answer_of, told
 from tests.support.long_lab import MODEL_KEY, Web, accusing, mends
 from tests.support.map_fixtures import until

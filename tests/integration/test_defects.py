@@ -18,7 +18,7 @@ from agent.graph import build_graph
 from agent.models.catalogue import GOOGLE_MODELS, retirement
 from agent.prompts import names, render
 from agent.sample.model.request import ModelReply
-from tests.support.faults import moody
+from tests.integration.faults import moody
 from tests.support.lab import EN, ZH, Lab, answer_of, laboratory, tasks, told, with_clock
 
 pytestmark = pytest.mark.node

@@ -15,8 +15,8 @@ from agent.runs.run_log import Wish
 from agent.sample.model.request import ModelReply
 from agent.sample.services.loopback import BODY, Handler
 from agent.texts import say
+from tests.integration.faults import at, moody
 from tests.integration.test_steering import Arriving, requests, steered
-from tests.support.faults import at, moody
 from tests.support.lab import EN, ZH, Lab, answer_of, laboratory, tasks, told
 from tests.support.map_fixtures import until
 

@@ -11,7 +11,7 @@ import pytest_asyncio
 from agent.core.errors import ConfigurationError
 from agent.sample.model.request import ModelReply
 from agent.texts import problem_text, say
-from tests.support.faults import (
+from tests.integration.faults import (
     STAGES,
     Ended,
     at,

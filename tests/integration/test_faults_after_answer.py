@@ -15,7 +15,7 @@ from agent.sample.model.request import ModelReply
 from agent.search import google
 from agent.search.web import WebSearch
 from agent.texts import say
-from tests.support.faults import moody
+from tests.integration.faults import moody
 from tests.support.lab import EN, ZH, answer_of, laboratory, told
 
 pytestmark = pytest.mark.node

@@ -19,7 +19,7 @@ from agent.graph import build_graph
 from agent.mcp.map import build_maps
 from agent.settings import Settings
 from agent.texts import say
-from tests.support.faults import STAGES, Ended, at, ended, leaving_no_process, turn_at
+from tests.integration.faults import STAGES, Ended, at, ended, leaving_no_process, turn_at
 from tests.support.lab import EN, ZH, Lab, answer_of, laboratory, told
 from tests.support.map_fixtures import SCRIPT, until
 

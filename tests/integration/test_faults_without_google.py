@@ -14,7 +14,7 @@ from agent.graph import build_graph
 from agent.models.client import ModelClient
 from agent.sample.model.reply import SampleModel
 from agent.search.web import WebSearch
-from tests.support.faults import at, ended, leaving_no_process, well_again
+from tests.integration.faults import at, ended, leaving_no_process, well_again
 from tests.support.lab import ZH, Lab, laboratory
 from tests.support.served import serve_in_thread
 from tests.support.standins import OpenAIService

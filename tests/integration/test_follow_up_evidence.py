@@ -9,10 +9,10 @@ import pytest
 from agent.evidence.types import Source
 from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from agent.sample.model.text import block
+from tests.integration.team_lab import Team, gives, team_laboratory
 from tests.integration.test_question_kept import Spoken, plan
 from tests.support.deep_lab import Researcher, deep_laboratory
 from tests.support.lab import Lab, answer_of, laboratory, told
-from tests.support.team_lab import Team, gives, team_laboratory
 
 pytestmark = pytest.mark.node
 WRITTEN = plan({"query": "sodium-ion batteries"}, question="How do sodium-ion batteries work?")

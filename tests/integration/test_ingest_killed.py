@@ -45,7 +45,7 @@ class Runs:
 @pytest.fixture
 async def runs(bench: Bench) -> AsyncIterator[Runs]:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.support.ingest_child"),
+        *(sys.executable, "-m", "tests.integration.ingest_child"),
         *(str(bench.settings.tanlu_data_dir), str(bench.docs)),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,

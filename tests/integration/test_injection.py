@@ -17,7 +17,7 @@ from agent.sample.model.reply import SampleModel
 from agent.sample.model.request import ModelReply
 from agent.sample.model.text import task_of
 from agent.sample.services.loopback import Service
-from tests.support.faults import MoodyModel, well_again
+from tests.integration.faults import MoodyModel, well_again
 from tests.support.lab import ZH, Lab, answer_of, laboratory, told
 from tests.support.obedient import Obedient, hits, pois
 from tests.support.served import serve_in_thread

@@ -36,12 +36,12 @@ from agent.sample.services import amap as amap_service
 from agent.sample.services.amap import AmapService
 from agent.settings import Settings
 from agent.texts import say
+from tests.integration.hut_service import mcp_address
+from tests.integration.osm_service import osm_service, osm_settings
 from tests.integration.test_question_kept import Spoken, plan
-from tests.support.hut_service import mcp_address
 from tests.support.keyed_maps import mapbox, tencent
 from tests.support.lab import Lab, answer_of, laboratory
 from tests.support.map_fixtures import meter, script_fixture
-from tests.support.osm_service import osm_service, osm_settings
 from tests.support.served import serve_in_thread
 
 __all__ = ["script_fixture"]

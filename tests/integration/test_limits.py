@@ -11,7 +11,7 @@ import pytest_asyncio
 from agent.sample.model.reply import SampleModel
 from agent.sample.model.request import Model, ModelReply, ModelTurn
 from agent.sample.model.text import task_of
-from tests.support.faults import Ended, ended, well_again
+from tests.integration.faults import Ended, ended, well_again
 from tests.support.lab import ZH, Lab, laboratory
 
 pytestmark = [pytest.mark.node, pytest.mark.asyncio(loop_scope="module")]

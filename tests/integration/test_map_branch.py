@@ -23,11 +23,11 @@ from agent.sample.model.request import FunctionCall, Model, ModelReply, ModelTur
 from agent.sample.model.text import block, task_of
 from agent.state import Turn
 from agent.texts import Language, say
+from tests.integration.osm_service import own_elements
 from tests.integration.test_question_kept import Spoken, nearby, plan
 from tests.integration.test_second_map_server import STATION, World, both_maps, osm_world
 from tests.support.lab import ZH, Lab, answer_of, laboratory, told
 from tests.support.map_fixtures import MapLab, lab_fixture, meter, script_fixture
-from tests.support.osm_service import own_elements
 
 pytestmark = pytest.mark.node
 __all__ = ["lab_fixture", "script_fixture"]

@@ -9,14 +9,14 @@ import pytest
 from agent.mcp.amap.install import find_node
 from agent.mcp.amap.tools import CATALOGUE
 from agent.mcp.tools import load_amap_mcp_tools
-from tests.support.changed_words import WORDS
+from tests.integration.changed_words import WORDS
 from tests.support.lab import ZH, Lab, laboratory, told
 from tests.support.map_fixtures import script_fixture
 from tests.support.obedient import Obedient, pois
 
 __all__ = ["script_fixture"]
 pytestmark = pytest.mark.node
-SCRIPT = Path(__file__).parents[1] / "support" / "changed_words.py"
+SCRIPT = Path(__file__).with_name("changed_words.py")
 
 
 @pytest.fixture(name="lab")

@@ -11,10 +11,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from agent.graph import build_graph
 from agent.nodes.named_places import searches_to_hold
 from agent.sample.model.request import GroundedSentence, GroundingPage, ModelReply
+from tests.integration.osm_service import own_elements
 from tests.integration.test_question_kept import ENOUGH, Spoken, plan
 from tests.integration.test_second_map_server import STATION, osm_world
 from tests.support.lab import Lab, laboratory
-from tests.support.osm_service import own_elements
 
 AROUND = {"intent": "nearby", "place": STATION, "keywords": ["museum"], "country": "de"}
 NEAREST = 8

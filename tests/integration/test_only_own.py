@@ -16,13 +16,13 @@ from agent.assistants.team_answer.graph import build_graph as team_graph
 from agent.graph import build_graph
 from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import task_of
+from tests.integration.team_lab import Team, team_laboratory
 from tests.integration.test_own_documents import NOTES, QUESTION, WRITTEN
 from tests.integration.test_question_kept import Spoken
 from tests.support.deep_lab import Researcher, deep_laboratory, end, search, think
 from tests.support.lab import laboratory
 from tests.support.plan_knowledge import MemoryKnowledge, With
 from tests.support.plan_lab import Planner, plan_laboratory
-from tests.support.team_lab import Team, team_laboratory
 
 pytestmark = pytest.mark.node
 FOLLOW_UP = "那么下一次是哪一年？"

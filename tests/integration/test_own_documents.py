@@ -14,6 +14,7 @@ from agent.graph import build_graph
 from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from agent.sample.model.text import block
 from agent.texts import say
+from tests.integration.team_lab import Team, gives, team_laboratory
 from tests.integration.test_question_kept import Spoken, plan
 from tests.support.deep_lab import (
     Researcher,
@@ -26,7 +27,6 @@ from tests.support.deep_lab import (
 )
 from tests.support.lab import Lab, answer_of, laboratory, told
 from tests.support.plan_knowledge import MemoryKnowledge, With
-from tests.support.team_lab import Team, gives, team_laboratory
 
 pytestmark = pytest.mark.node
 QUESTION = "青岚大桥的桥面多久检修一次？"

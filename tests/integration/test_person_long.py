@@ -15,11 +15,11 @@ from agent.runs.person import PersonMemory
 from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block, task_of
 from agent.texts import say
+from tests.integration.team_lab import Team, team_laboratory
 from tests.support.deep_lab import Researcher, deep_laboratory, planning
 from tests.support.lab import answer_of
 from tests.support.plan_knowledge import With
 from tests.support.plan_lab import Planner, plan_laboratory
-from tests.support.team_lab import Team, team_laboratory
 
 PREFERS: Any = {"on": True, "home_city": "北京", "budget": 100, "diet": ["vegan"]}
 LABS: Any = {

@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessageChunk
 from agent.core.errors import ConfigurationError, InputError
 from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block, lines
-from tests.support.faults import at
+from tests.integration.faults import at
 from tests.support.lab import answer_of, told
 from tests.support.plan_knowledge import MemoryKnowledge
 from tests.support.plan_lab import (

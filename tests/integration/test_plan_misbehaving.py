@@ -13,7 +13,7 @@ from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block
 from agent.sample.services.scholar import SamplePaper
 from agent.texts import say
-from tests.support.faults import at
+from tests.integration.faults import at
 from tests.support.lab import answer_of, told
 from tests.support.map_fixtures import until
 from tests.support.plan_lab import (

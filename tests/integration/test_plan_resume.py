@@ -13,7 +13,7 @@ import pytest
 from aiohttp import web
 
 from agent.runs.threads import open_saver
-from tests.support.faults import at, settled
+from tests.integration.faults import at, settled
 from tests.support.lab import answer_of, told
 from tests.support.long_lab import accusing, mends
 from tests.support.map_fixtures import until

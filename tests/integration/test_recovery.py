@@ -24,7 +24,7 @@ class Shell:
         self._started: list[Program] = []
 
     def start(self, *arguments: str) -> Program:
-        command = ("-m", "tests.support.probe_cli", *arguments)
+        command = ("-m", "tests.integration.probe_cli", *arguments)
         process = Program(*command, folder=REPOSITORY, env=self._env)
         self._started.append(process)
         return process

@@ -16,10 +16,10 @@ from agent.evidence.numbering import is_kept
 from agent.evidence.references import site_of
 from agent.evidence.types import Place, Source
 from agent.runs.workspace_store import Room
+from tests.integration.team_lab import Team, team_laboratory
 from tests.support.deep_lab import Researcher, deep_laboratory
 from tests.support.lab import Lab, laboratory, told
 from tests.support.plan_lab import plan_laboratory
-from tests.support.team_lab import Team, team_laboratory
 from tests.unit.test_evidence_mentions import place
 from tests.unit.test_previous import PAGES, left
 from tests.unit.test_previous import Knowledge as Known

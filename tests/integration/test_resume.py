@@ -35,7 +35,7 @@ from agent.search.document_sources import DocumentSources
 from agent.search.web import WebSearch
 from agent.services import build_papers, build_reader
 from agent.settings import read_settings
-from tests.support.faults import MoodyModel, at, leaving_no_process
+from tests.integration.faults import MoodyModel, at, leaving_no_process
 from tests.support.lab import ZH, answer_of
 from tests.support.map_fixtures import until
 from tests.support.standins import GeminiService

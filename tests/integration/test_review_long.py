@@ -8,10 +8,10 @@ from langgraph.types import Command
 
 from agent.core.errors import ConfigurationError
 from agent.sample.model.request import ModelReply
+from tests.integration.team_lab import ZH, Team, TeamLab, team_laboratory
 from tests.support.deep_lab import DeepLab, Researcher, deep_laboratory
 from tests.support.lab import answer_of, told
 from tests.support.plan_lab import PlanLab, Planner, plan_laboratory
-from tests.support.team_lab import ZH, Team, TeamLab, team_laboratory
 
 STEPS = ["青岚大桥在哪里？", "青岚大桥哪一年通车？"]
 TASKS = ({"query": "钠离子电池 正极"}, {"query": "钠离子电池 价格", "dep": ["T1"]})

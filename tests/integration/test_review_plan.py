@@ -15,7 +15,7 @@ from agent.evidence.types import MapTask
 from agent.graph import build_graph
 from agent.runs.threads import open_saver, run_config
 from agent.sample.model.request import ModelReply
-from tests.support.faults import MoodyModel, at
+from tests.integration.faults import MoodyModel, at
 from tests.support.lab import EN, ZH, Lab, answer_of, laboratory, tasks, told, with_clock
 from tests.support.map_fixtures import until
 from tests.support.run_fixtures import a_run

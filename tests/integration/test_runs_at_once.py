@@ -9,7 +9,7 @@ import httpx
 import pytest
 from langchain_core.messages import HumanMessage
 
-from tests.support.faults import children, leaving_no_process
+from tests.integration.faults import children, leaving_no_process
 from tests.support.kept_amap import with_its_own
 from tests.support.lab import EN, ZH, Lab, answer_of, laboratory, told
 from tests.support.map_fixtures import until

@@ -21,7 +21,7 @@ import pytest
 from agent.sandbox import child
 from agent.sandbox.process import MACHINES, run_program
 from agent.sandbox.programs import CodeLimits
-from tests.support.sandbox_attacks import ATTACKS, ESCAPED, SECRET, VARIABLE, Attack
+from tests.integration.sandbox_attacks import ATTACKS, ESCAPED, SECRET, VARIABLE, Attack
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="seccomp is Linux's")
 

@@ -126,7 +126,7 @@ async def test_the_event_loop_goes_on_while_a_program_runs(runner: CodeRunner) -
 
 def test_a_program_dies_with_a_parent_that_is_killed() -> None:
     owner = subprocess.Popen(
-        [sys.executable, "-m", "tests.support.sandbox_owner", LASTING],
+        [sys.executable, "-m", "tests.integration.sandbox_owner", LASTING],
         stdout=subprocess.PIPE,
     )
     with owner:

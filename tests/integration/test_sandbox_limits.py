@@ -10,8 +10,8 @@ import pytest
 from agent.sandbox.process import ProcessRunner
 from agent.sandbox.programs import CodeLimits, CodeResult
 from agent.settings import Settings
+from tests.integration.sandbox_programs import GREEDY
 from tests.support.process_memory import ConfinedPeak
-from tests.support.sandbox_programs import GREEDY
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="seccomp is Linux's")
 

@@ -13,9 +13,9 @@ import pytest
 
 from agent.sandbox import monty, process
 from agent.sandbox.programs import CodeLimits
+from tests.integration.sandbox_attacks import ENVIRONMENT, READING, SECRET, WRITING, Attack
+from tests.integration.sandbox_programs import GIVEN, GREEDY, MONTY_DIFFERS, TYPICAL
 from tests.support.rows import by_examples
-from tests.support.sandbox_attacks import ENVIRONMENT, READING, SECRET, WRITING, Attack
-from tests.support.sandbox_programs import GIVEN, GREEDY, MONTY_DIFFERS, TYPICAL
 
 LIMITS = CodeLimits(wall_seconds=60, cpu_seconds=5)
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="seccomp is Linux's")

@@ -10,9 +10,9 @@ from agent.evidence.types import MapTask, Place
 from agent.mcp.osm.records import name_of
 from agent.mcp.records import MapOptions, MapResult
 from agent.texts import Language, say
+from tests.integration.osm_service import own_elements
 from tests.integration.test_second_map_server import STATION, World, osm_world, world_fixture
 from tests.support.map_fixtures import meter
-from tests.support.osm_service import own_elements
 from tests.support.rows import by_examples
 
 __all__ = ["world_fixture"]

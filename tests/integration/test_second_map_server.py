@@ -27,15 +27,15 @@ from agent.mcp.servers import amap_server, osm_server
 from agent.sample.services.amap import AmapService
 from agent.settings import Settings
 from agent.texts import say
-from tests.integration.test_question_kept import Spoken, plan
-from tests.support.lab import Lab, answer_of, laboratory, told
-from tests.support.map_fixtures import meter, script_fixture
-from tests.support.osm_service import (
+from tests.integration.osm_service import (
     OsmLab,
-    extract_elements,
     osm_service,
     osm_settings,
 )
+from tests.integration.test_question_kept import Spoken, plan
+from tests.support.lab import Lab, answer_of, laboratory, told
+from tests.support.map_fixtures import meter, script_fixture
+from tests.support.osm_extract import extract_elements
 from tests.support.served import serve_in_thread
 from tests.support.standin import FaultKind
 

@@ -10,12 +10,12 @@ from langgraph.checkpoint.memory import InMemorySaver
 from agent.runs.run_log import Wish, WishBox
 from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block
+from tests.integration.faults import MoodyModel
+from tests.integration.team_lab import ZH, Team, team_laboratory
 from tests.support.deep_lab import Researcher, deep_laboratory
-from tests.support.faults import MoodyModel
 from tests.support.lab import EN, laboratory, told
 from tests.support.plan_knowledge import With
 from tests.support.plan_lab import Planner, plan_laboratory, planned
-from tests.support.team_lab import ZH, Team, team_laboratory
 
 MORE = "also what they cost"
 

@@ -9,9 +9,9 @@ from agent.core.errors import InputError, NothingFound
 from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block, elements, task_of
 from agent.texts import Language, say
+from tests.integration.team_lab import EN, ZH, Team, code, gives, looks_then, says, team_laboratory
 from tests.support.lab import answer_of, told
 from tests.support.long_lab import Rule, Web
-from tests.support.team_lab import EN, ZH, Team, code, gives, looks_then, says, team_laboratory
 
 FAILS = ModelReply(finish="PROMPT_BLOCKED")
 EVENTS = [

@@ -8,9 +8,7 @@ from agent.core.errors import ConfigurationError
 from agent.core.strings import estimated_tokens
 from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block, lines
-from tests.support.lab import told
-from tests.support.long_lab import Web
-from tests.support.team_lab import (
+from tests.integration.team_lab import (
     EN,
     ENGINES,
     ZH,
@@ -20,6 +18,8 @@ from tests.support.team_lab import (
     speaks_now,
     team_laboratory,
 )
+from tests.support.lab import told
+from tests.support.long_lab import Web
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 LIMIT = 8000

@@ -12,10 +12,8 @@ from agent.core.errors import NothingFound
 from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block
 from agent.texts import say
-from tests.support.faults import at, refuse_tools
-from tests.support.lab import answer_of, told
-from tests.support.long_lab import Rule
-from tests.support.team_lab import (
+from tests.integration.faults import at, refuse_tools
+from tests.integration.team_lab import (
     ENGINES,
     ZH,
     Team,
@@ -29,6 +27,8 @@ from tests.support.team_lab import (
     shown_ids,
     team_laboratory,
 )
+from tests.support.lab import answer_of, told
+from tests.support.long_lab import Rule
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 DISAGREES = "证据不足。\nVERDICT: DISAGREE"

@@ -9,8 +9,8 @@ from agent.assistants.common.turn import meter_of
 from agent.assistants.team_answer.state import TeamConfiguration
 from agent.assistants.team_answer.tools import offered_tools, wants_map
 from agent.core.budget import no_usage
+from tests.integration.team_lab import TeamLab, team_laboratory
 from tests.support.rows import by_examples
-from tests.support.team_lab import TeamLab, team_laboratory
 from tests.support.team_steps import Runner, ScriptedMaps, turn, with_runner
 
 ASKED = {"analysis": {"needs_map": False}, "sub_questions": []}

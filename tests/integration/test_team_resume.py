@@ -17,12 +17,12 @@ from aiohttp import web
 
 from agent.runs.threads import open_saver
 from agent.sample.model.request import ModelReply, ModelTurn
-from tests.support.faults import at
+from tests.integration.faults import at
+from tests.integration.team_lab import ENGINES, ZH, Team, TeamLab, searching, team_laboratory
 from tests.support.lab import answer_of, told
 from tests.support.map_fixtures import until
 from tests.support.rows import by_examples
 from tests.support.standin import Fault
-from tests.support.team_lab import ENGINES, ZH, Team, TeamLab, searching, team_laboratory
 
 pytestmark = [pytest.mark.parametrize("engine", ENGINES), pytest.mark.usefixtures("still_clock")]
 

@@ -21,10 +21,10 @@ from agent.sample.records import SamplePage
 from agent.sandbox.programs import CodeResult
 from agent.state import inner
 from agent.texts import say
+from tests.integration.team_lab import TeamLab, team_laboratory
 from tests.support.long_lab import page
 from tests.support.map_fixtures import until
 from tests.support.reading import LICENCE, TERMS, LinkedPages
-from tests.support.team_lab import TeamLab, team_laboratory
 from tests.support.team_steps import Runner, ScriptedMaps, answers, call, texts, turn, with_runner
 
 Q = "青岚大桥 通车"

@@ -40,11 +40,11 @@ from agent.mcp.records import (
 from agent.mcp.servers import amap_server
 from agent.settings import Settings
 from agent.texts import Language, table
-from tests.support.hut_server import PROVIDER, TOOLS
-from tests.support.hut_service import hut_address, mcp_address
+from tests.integration.hut_server import PROVIDER, TOOLS
+from tests.integration.hut_service import hut_address, mcp_address
 from tests.support.map_fixtures import meter
 
-SCRIPT = Path(__file__).parents[1] / "support" / "hut_server.py"
+SCRIPT = Path(__file__).with_name("hut_server.py")
 OPTIONS = MapOptions(prefix="a0", language="en")
 
 

@@ -18,8 +18,8 @@ from agent.export.html import html_page
 from agent.export.markdown import markdown_document
 from agent.export.place_cards import card_of
 from agent.texts import detect_language, prepare_language
-from tests.support.page_node import page_environment
 from tests.unit.export_samples import place
+from tests.unit.page_node import page_environment
 
 NODE = shutil.which("node")
 TURNS = Path(__file__).parents[2] / "src/agent/page/js/run/turns.js"

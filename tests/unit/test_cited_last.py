@@ -8,9 +8,9 @@ from agent.assistants.common.previous import NO_PREVIOUS
 from agent.assistants.deep_research.notes import unshown_record_lines
 from agent.evidence.citations import Citer
 from agent.evidence.types import Place, Route, Source
-from tests.support.page_sources import source
 from tests.support.rows import by_examples
 from tests.unit.export_samples import place
+from tests.unit.page_sources import source
 
 
 def way(begin: str, metres: int) -> Route:

@@ -6,8 +6,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from agent.cli.wrapping import WrappedText, line_ends
-from tests.support.cpu_time import takes_less
 from tests.support.rows import by_examples
+from tests.unit.cpu_time import takes_less
 
 
 def lines(text: str, width: int) -> list[str]:

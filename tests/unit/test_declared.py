@@ -12,7 +12,7 @@ from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.number_forms import ENGLISH_NUMBERS
 from agent.evidence.revision import Revised
 from agent.evidence.types import Source
-from tests.support.page_sources import source
+from tests.unit.page_sources import source
 
 PAGE = source("w0-0")
 WRITTEN = (

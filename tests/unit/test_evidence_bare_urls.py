@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 
 from agent.evidence.citations import Citer, inert
 from agent.evidence.markdown import without_urls
-from tests.support.page_sources import source
+from tests.unit.page_sources import source
 
 SOURCES = {"w0-0": source("w0-0"), "w0-1": source("w0-1")}
 EVIL = "evil.example/x"

@@ -12,9 +12,9 @@ from agent.evidence.citations import (
 from agent.evidence.numbering import carry_over
 from agent.evidence.types import Source
 from agent.export.markdown import answer_parser
-from tests.support.cpu_time import takes_less
-from tests.support.page_sources import source
 from tests.support.rows import by_examples
+from tests.unit.cpu_time import takes_less
+from tests.unit.page_sources import source
 
 SOURCES = {
     name: source(name) for name in ("w0-0", "w0-1", "w0-2", "w0-3", "w0-10", "w1-0", "a1-0", "p0-0")

@@ -2,8 +2,8 @@ from agent.evidence.maps import valid_map_task
 from agent.evidence.mentions import in_list_order, list_numbers, mentioned
 from agent.evidence.names import name_of_place
 from agent.evidence.types import Place, PlaceVerdict
-from tests.support.cpu_time import takes_less
 from tests.support.rows import by_examples
+from tests.unit.cpu_time import takes_less
 
 
 def place(name: str, ident: str | None = None) -> Place:

@@ -1,6 +1,6 @@
 from agent.evidence.queries import clean_text, drop_seen, same_search
 from agent.evidence.types import MapTask, Query
-from tests.support.cpu_time import takes_less
+from tests.unit.cpu_time import takes_less
 
 
 def query(text: str) -> Query:

@@ -17,8 +17,8 @@ from agent.evidence.references import (
     without_bare_list,
 )
 from agent.evidence.types import Source
-from tests.support.page_sources import source
 from tests.support.rows import by_examples
+from tests.unit.page_sources import source
 
 
 def test_the_list_of_sources_is_written_by_code_with_escaped_titles() -> None:

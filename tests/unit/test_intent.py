@@ -16,8 +16,8 @@ from agent.evidence.intent import (
 )
 from agent.evidence.maps import valid_map_task
 from agent.evidence.vocabulary import activity_keywords, names_chinese_place
-from tests.support.cpu_time import takes_less
 from tests.support.rows import by_examples
+from tests.unit.cpu_time import takes_less
 
 TRAPS = [
     *("2025年中国新能源汽车市场规模有多大", "区块链技术的核心原理是什么", "前端学习路线图"),

@@ -6,7 +6,7 @@ import pytest
 
 from agent.evidence.outing.beside import beside_lines
 from agent.evidence.types import Leg, Outing, Place
-from tests.support.planned_days import Days, spot, stops, told
+from tests.unit.planned_days import Days, spot, stops, told
 
 MUSEUM, GALLERY = spot(1, "自然博物馆"), spot(4, "美术馆", "美术馆")
 CAFE, FAR_CAFE = spot(6, "近咖", "咖啡厅"), spot(9, "远咖", "咖啡厅")

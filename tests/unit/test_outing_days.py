@@ -8,7 +8,7 @@ from agent.evidence.geo import metres_apart
 from agent.evidence.types import Place, Point
 from agent.nodes.plan_outing import coming_in
 from agent.texts import say
-from tests.support.planned_days import Days, spot, stops, told
+from tests.unit.planned_days import Days, spot, stops, told
 
 MUSEUM = spot(5, "自然博物馆", "自然博物馆", rating=4.8)
 PARK = spot(7, "中山公园", "公园", open_time="06:00-22:00")

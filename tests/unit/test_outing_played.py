@@ -6,8 +6,8 @@ import pytest
 
 from agent.evidence.types import Place
 from agent.texts import say
-from tests.support.planned_days import Days, spot, stops, told
 from tests.support.rows import rows
+from tests.unit.planned_days import Days, spot, stops, told
 
 
 @pytest.mark.parametrize("row", rows("planned_days"), ids=lambda row: row["note"])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.page_node import page_environment
+from tests.unit.page_node import page_environment
 
 pytestmark = pytest.mark.slow
 

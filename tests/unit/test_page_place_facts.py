@@ -13,7 +13,7 @@ from agent.evidence.types import Place
 from agent.export.finished import metres, rating
 from agent.export.svg_map import nice_step
 from agent.texts import LANGUAGES, say
-from tests.support.page_node import page_environment
+from tests.unit.page_node import page_environment
 
 NODE = shutil.which("node")
 PAGE = Path(__file__).parents[2] / "src/agent/page/js/map"

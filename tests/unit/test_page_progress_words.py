@@ -10,7 +10,7 @@ import pytest
 
 from agent.core.progress import EventType
 from agent.texts import LANGUAGES, event_line
-from tests.support.page_node import page_environment
+from tests.unit.page_node import page_environment
 
 NODE = shutil.which("node")
 PAGE = Path(__file__).parents[2] / "src/agent/page/js/answer"

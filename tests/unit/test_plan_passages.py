@@ -15,7 +15,7 @@ from agent.evidence.citations import Citer
 from agent.knowledge.terms import bears_on
 from agent.knowledge.types import Chunk, KnowledgeHit, KnownDocument
 from agent.texts import say
-from tests.support.page_sources import source
+from tests.unit.page_sources import source
 
 
 def hit(name: str, number: int = 0, page: int | None = None, **more: Any) -> KnowledgeHit:

@@ -7,8 +7,8 @@ import pytest
 from evals.ablate import rows as rules
 
 from agent.evidence.queries import normalised_query, same_search, shares_nothing
-from tests.support.cpu_time import takes_less
 from tests.support.rows import rows
+from tests.unit.cpu_time import takes_less
 
 PAIRS = rules("query_pairs")
 _LEAST_FOUND = 0.5

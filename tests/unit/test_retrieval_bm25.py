@@ -5,7 +5,7 @@ from evals.rerank import DEPTH, Case, load, ndcg
 
 from agent.knowledge.ranking import Bm25, best_first
 from agent.knowledge.terms import terms
-from tests.support.cpu_time import takes_less
+from tests.unit.cpu_time import takes_less
 
 CASES = load()
 

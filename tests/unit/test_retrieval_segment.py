@@ -3,8 +3,8 @@
 import pytest
 
 from agent.knowledge.terms import query_terms, terms
-from tests.support.cpu_time import takes_less
 from tests.support.rows import by_examples
+from tests.unit.cpu_time import takes_less
 
 
 def test_chinese_is_cut_in_pairs_and_a_lone_character_is_kept() -> None:

@@ -14,9 +14,9 @@ from agent.export.bullet_names import name_in
 from agent.export.markdown import told_in_bullets
 from agent.export.place_cards import card_of
 from agent.texts import Language
-from tests.support.page_node import page_environment
 from tests.support.rows import by_examples, rows
 from tests.unit import export_samples
+from tests.unit.page_node import page_environment
 
 NODE = shutil.which("node")
 MODULE = Path(__file__).parents[2] / "src/agent/page/js/map/bullet_names.js"

@@ -14,8 +14,8 @@ from agent.sample.model.minimum import PLAIN_TEXTS, REPLIES, plain_map_task
 from agent.sample.model.reply import SampleModel, least
 from agent.sample.model.request import ModelReply, ModelTurn, PastMessage, Tool, ToolResult
 from agent.texts import Language, say
-from tests.support.offline_turns import ask
 from tests.support.rows import by_examples
+from tests.unit.offline_turns import ask
 
 DEEP = tuple(
     Tool(n) for n in ("think_tool", "tavily_search", "change_research_topic", "end_of_research")

@@ -25,7 +25,7 @@ from agent.sample.model.recorded import REPORTS, Recording, is_recorded, recorde
 from agent.sample.model.reply import SampleModel
 from agent.sample.model.request import ModelTurn
 from agent.texts import table
-from tests.support.offline_turns import ask
+from tests.unit.offline_turns import ask
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS: dict[str, type[BaseModel]] = {

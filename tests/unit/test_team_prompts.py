@@ -39,9 +39,9 @@ from agent.core.errors import InputError
 from agent.evidence.types import Source
 from agent.prompts import render
 from agent.texts import say
-from tests.support.cpu_time import takes_less
 from tests.support.prompt_blocks import BLOCKS as ALL
 from tests.support.rows import by_examples
+from tests.unit.cpu_time import takes_less
 
 NAMES = ("team_analyze", "team_synthesize", "team_format")
 BLOCKS = {name: ALL[name] for name in NAMES}

@@ -12,8 +12,8 @@ from agent.evidence.number_forms import ENGLISH_NUMBERS
 from agent.evidence.revision import Revised
 from agent.evidence.told_ways import way_cells
 from agent.evidence.types import Leg, Place, Route, Source
-from tests.support.page_sources import source
 from tests.support.rows import by_examples
+from tests.unit.page_sources import source
 
 SPOTS = {"Hotel": 0.0, "Museum": 0.01, "Market": 0.02, "Church": 0.03}
 

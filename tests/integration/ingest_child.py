@@ -1,4 +1,4 @@
-"""`python -m tests.support.ingest_child DATA DOCS`: a run for each line, in a fork to be killed.
+"""A run for each line, in a fork to be killed: its arguments are folders, DATA DOCS.
 
 The forks spare a start of Python for each run. Says `begun PID` as a run begins, `done` at its end.
 """

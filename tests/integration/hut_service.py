@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Mount
 from starlette.types import Receive, Scope, Send
 
-from tests.support.hut_server import hut_server
+from tests.integration.hut_server import hut_server
 
 
 def hut_address(key: str, asked: list[str]) -> contextlib.AbstractContextManager[str]:

@@ -12,7 +12,7 @@ from agent.sample.services.loopback import Service
 from agent.sample.services.search import KEY
 from agent.search.web import WebSearch
 from agent.settings import Settings
-from tests.support.search_bench import SERVICES, pages
+from tests.contract.search_bench import SERVICES, pages
 from tests.support.search_scripts import ScriptedModels, text_reply
 from tests.support.served import serve_in_thread
 

@@ -12,7 +12,7 @@ from agent.assistants.common.services import Services
 from agent.graph import build_graph
 from agent.services import process_services
 from agent.texts import table
-from tests.support.hostile_texts import EVIL, MARKDOWN, MARKUP
+from tests.browser.hostile_texts import EVIL, MARKDOWN, MARKUP
 from tests.support.obedient import Obedient, pois
 from tests.support.standins import observe_sample
 
@@ -77,6 +77,6 @@ def _build() -> StateGraph[Any, Any, Any, Any]:
 agent = build_graph(hostile_services).compile(name="agent")
 acting = _build().compile(name="acting")
 GRAPHS = {
-    "agent": "tests.support.hostile_graphs:agent",
-    "acting": {"path": "tests.support.hostile_graphs:acting", "description": PAYLOAD},
+    "agent": "tests.browser.hostile_graphs:agent",
+    "acting": {"path": "tests.browser.hostile_graphs:acting", "description": PAYLOAD},
 }

@@ -1,12 +1,11 @@
 """Stand in for Nominatim, Overpass, OSRM and Open-Meteo, over elements in Overpass's own form.
 
-They are ours (`tests/data/osm_elements.json`), or those of an extract that a variable names.
+They are ours (`tests/data/osm_elements.json`), or those of an extract (`osm_extract`).
 """
 
 import itertools
 import json
 import math
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,7 +14,6 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
 from aiohttp import web
 
 from agent.evidence.geo import distance_m
@@ -25,8 +23,6 @@ from tests.support.served import serve_in_thread
 from tests.support.standin import Standin
 
 OWN = Path(__file__).parents[1] / "data" / "osm_elements.json"
-EXTRACT = "TANLU_TEST_OSM_EXTRACT"
-"""Names a file of OpenStreetMap (.osm.pbf) that stays where it is."""
 _STATEMENT = re.compile(r'nwr\(([^)]*)\)((?:\["[^"]*"[=~]"[^"]*"(?:,i)?\])+);')
 _FILTER = re.compile(r'\["([^"]*)"([=~])"([^"]*)"')
 _TODAY = date(2026, 11, 24)
@@ -36,38 +32,6 @@ Element = dict[str, Any]
 
 def own_elements() -> list[Element]:
     elements: list[Element] = json.loads(OWN.read_text("utf-8"))
-    return elements
-
-
-def extract_elements() -> list[Element]:
-    """Return what has a name in the extract; skip where none is named or nobody can read it.
-
-    A museum, a market hall, a park is mostly drawn as an outline: it stands at its middle.
-    """
-    path = os.environ.get(EXTRACT)
-    if not path:
-        pytest.skip(f"{EXTRACT} names no extract")
-    osmium = pytest.importorskip("osmium", reason="osmium reads extracts")
-    elements = list[Element]()
-
-    class Handler(osmium.SimpleHandler):  # type: ignore[misc]
-        def node(self, node: Any) -> None:
-            tags = dict(node.tags)
-            if tags.get("name") or tags.get("amenity") or tags.get("leisure"):
-                at = {"lat": node.location.lat, "lon": node.location.lon}
-                elements.append({"type": "node", "id": node.id, **at, "tags": tags})
-
-        def way(self, way: Any) -> None:
-            tags, ends = dict(way.tags), [n.location for n in way.nodes if n.location.valid()]
-            if tags.get("name") and "highway" not in tags and ends:
-                lats, lons = [end.lat for end in ends], [end.lon for end in ends]
-                at = {"lat": (min(lats) + max(lats)) / 2, "lon": (min(lons) + max(lons)) / 2}
-                elements.append({"type": "way", "id": way.id, **at, "tags": tags})
-
-    Handler().apply_file(path, locations=True)
-    city = {"place": "city", "name": "Helsinki", "name:en": "Helsinki", "name:zh": "赫尔辛基"}
-    middle = {"lat": 60.1675, "lon": 24.9427, "box": [24.90, 60.15, 24.98, 60.19]}
-    elements.append({"type": "relation", "id": 34914, **middle, "tags": city, "country": "fi"})
     return elements
 
 

@@ -1,6 +1,6 @@
 """What a command line does with its threads, as a process that tests can kill.
 
-`python -m tests.support.probe_cli RUN_ID THREAD_ID TURN` accepts a run and works on it; without
+`python -m tests.integration.probe_cli RUN_ID THREAD_ID TURN` accepts a run and works on it; without
 arguments it continues what dead processes left.
 """
 
