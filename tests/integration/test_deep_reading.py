@@ -80,6 +80,10 @@ async def research(lab: DeepLab, reader: Any, *questions: str, **context: Any) -
     return state
 
 
+def pages_left(pages: int, searches: int) -> str:
+    return say("deep_research.left_of_pages", "zh", pages=str(pages), searches=str(searches))
+
+
 def searches(_turn: ModelTurn) -> tuple[FunctionCall, ...]:
     return think(), search("许可")
 
@@ -123,8 +127,8 @@ async def test_searches_leave_the_lead_a_third_of_the_pages_to_open_and_it_knows
         state = await research(lab, LinkedPages(), max_page_reads=10)
     assert say("reading.spent", "zh") not in llm.results("read_page")[0]
     left = [block(turn.user, "left") for turn in llm.asked("deep_explore")]
-    assert left[0].endswith("还可打开 10 页，其中检索和 explore 最多自动打开 7 页")
-    assert left[2].endswith("还可打开 3 页，其中检索和 explore 最多自动打开 0 页")
+    assert left[0].endswith(pages_left(10, 7))
+    assert left[2].endswith(pages_left(3, 0))
     assert told(state)["checks"]["pages_opened"] == 8
 
 
@@ -145,11 +149,8 @@ async def test_explorers_read_opened_pages_and_leave_later_topics_their_share() 
     asked = [turn.user for turn in llm.asked("deep_find")]
     assert ["免费许可最多连接一个执行器" in text for text in asked] == [True] * 4
     left = [block(turn.user, "left") for turn in llm.asked("deep_explore")]
-    assert [text.partition("还可打开 ")[2] for text in left] == [
-        "12 页，其中检索和 explore 最多自动打开 8 页",
-        "8 页，其中检索和 explore 最多自动打开 4 页",
-        "5 页，其中检索和 explore 最多自动打开 1 页",
-    ]
+    told_ = zip(left, [(12, 8), (8, 4), (5, 1)], strict=True)
+    assert all(text.endswith(pages_left(*pages)) for text, pages in told_)
     assert told(state)["checks"]["pages_opened"] == 7
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import sys
-from collections.abc import AsyncIterator, Container, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, cast
@@ -302,18 +302,19 @@ class _Report:
         entries = {entry["topic"]: entry for entry in self.state.get("search_results", [])}
         map_topic = say("deep_research.map_topic", self.draft.language)
 
-        def row(name: str, text: str, share: int) -> Raw:
+        def row(name: str, text: str, share: int, shorter: Callable[[str], str] = str) -> Raw:
             if name in entries:
-                cut = partial(without_quotes_of, passages=shown)
-                return topic_element(entries[name], share, cut)
+                return topic_element(entries[name], share, shorter)
             if name == map_topic:
                 return element("topic", self._record_lines(share), name=name)
             return element("topic", cut_to_tokens(text, share), name=name)
 
         topics = self.topics()
+        # A finding has room with its quote before that is taken out.
         whole = (str(row(*topic, sys.maxsize)) for topic in topics)
         given = shares([estimated_tokens(text) + _PER_TOPIC for text in whole], tokens)
-        rows = [row(*topic, max(0, share - _PER_TOPIC))
+        cut = partial(without_quotes_of, passages=shown)
+        rows = [row(*topic, max(0, share - _PER_TOPIC), cut)
                 for topic, share in zip(topics, given, strict=True)]  # fmt: skip
         if thoughts:
             name = say("deep_research.thoughts", self.draft.turn["language"])
