@@ -270,7 +270,7 @@ def test_a_writer_s_passages_are_shown_the_nearest_first_and_no_more_than_a_shor
     every = [p.text for p in page_with().passages if p.source == "w0-0"]
     [one] = statements("etcd 失联时，主库降为只读[^w0-0]。", MARKED)
     known = page_with(*reversed(every))
-    told, needed = known.telling(one, 260)
+    told, _, needed = known.telling(one, 260)
     assert READ_ONLY in " ".join(passage.text for passage in told[:3])
     assert 600 < sum(passage.tokens for passage in told[:needed]) <= 700
 

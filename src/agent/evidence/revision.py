@@ -319,7 +319,7 @@ def deciding_passages(failing: tuple[Statement, Outcome], evidence: Evidence) ->
     shares a word or two with it is about something else.
     """
     statement, outcome = failing
-    best, needed = evidence.telling(statement, _OF_ONE)
+    best, _, needed = evidence.telling(statement, _OF_ONE)
     beside = chain.from_iterable(one.cited for one in statement.lent)
     names, said = {*(statement.cited or beside)}, words(statement.said)
     own = [

@@ -28,7 +28,9 @@ class Worth:
     def rank(self, place: int) -> tuple[float, int]:
         """Return what sorts a passage: what is worth most beside those shown is the least."""
         has = self._left.get(place)
-        worth = self._worth[place] if has is None else sum(self._brought[at][0] for at in has)
+        worth = (
+            self._worth.get(place, 0.0) if has is None else sum(self._brought[at][0] for at in has)
+        )
         return -worth * self.of(place), place
 
     def most(self, picked: Sequence[int]) -> list[int]:
@@ -38,7 +40,7 @@ class Worth:
 
     def take(self, place: int) -> None:
         """Count what a passage has as shown."""
-        for at in self._left[place]:
+        for at in self._left.get(place, ()):
             weight, places = self._brought[at]
             self._brought[at] = weight * _SHOWN, places
 

@@ -53,6 +53,7 @@ from agent.core.strings import estimated_tokens, first_lines, letters_of
 from agent.evidence.citations import NOT_FOUND, Citer, inert
 from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.statements import statements
+from agent.evidence.findings import QuotedFacts, findings_in
 from agent.evidence.kinds import kind_searched
 from agent.evidence.mentions import places_of, source_ids
 from agent.evidence.names import with_origins_called
@@ -213,6 +214,12 @@ class Draft:
     def inputs(self) -> dict[frozenset[Decimal], Sequence[str]]:
         """Return the ids that the writer cites for the numbers of declared sums, by these."""
         return {}
+
+    @cached_property
+    def findings(self) -> QuotedFacts:
+        """Return what was told of pages, each with their words: these are shown to who judges."""
+        topics = cast(Mapping[str, Any], self.state).get("search_results") or []
+        return findings_in(topic.get("found", "") for topic in topics)
 
     @cached_property
     def chosen(self) -> set[str]:
@@ -532,6 +539,7 @@ class Draft:
                 shown=self.places,
                 earlier=self.previous["places"],
                 seen=self.seen,
+                findings=self.findings,
             )
             evidence.read()
             return evidence

@@ -1,9 +1,10 @@
 """The model that judges an answer, and what it reads."""
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from types import MappingProxyType
 from typing import Any, cast
 
 from agent.assistants.common.conversation import known_words
@@ -25,6 +26,8 @@ from agent.evidence.claims.judging import (
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.statements import Statement
 from agent.evidence.figures import figures
+from agent.evidence.findings import QuotedFacts
+from agent.evidence.language import without_marks
 from agent.evidence.mentions import source_ids
 from agent.evidence.notation import Notation
 from agent.evidence.numbering import source_key
@@ -140,13 +143,14 @@ def evidence_of(
     shown: Sequence[Place] = (),
     earlier: Sequence[Place] = (),
     seen: Mapping[str, Sequence[str]] | None = None,
+    findings: QuotedFacts = MappingProxyType({}),
 ) -> Evidence:
     """Return what an answer may rest on: quotes, pages, and the map's records, by source id.
 
     `texts` is what else each source says; `known` are words that need no source, `worked` those
     that programs gave besides, `own` what code says in the text, `shown` the places as the writer
     is shown them, with what is near, and `earlier` those of the last turns; `seen` is what of each
-    source the writer was shown, or will be.
+    source the writer was shown, or will be; `findings` are what was told of pages in their words.
     """
     turn, before = state["turn"], state.get("previous") or NO_PREVIOUS
     found = [*shown, *state.get("places", []), *(earlier or before["places"])]
@@ -164,6 +168,7 @@ def evidence_of(
         worked=worked,
         own=own,
         seen={} if seen is None else seen,
+        findings=findings,
         demanded=_hours_asked([turn.get("constraints", {}), *(p.get("demands") for p in places)]),
     )
 
@@ -215,9 +220,34 @@ def _words_of(name: str, source: Source, texts: Mapping[str, str]) -> list[str]:
 
 
 def _sums_in(texts: Iterable[str]) -> list[str]:
-    """Return the lines of a calculation, each one sum that is read alone; none of other output."""
-    lines = [line for text in texts for line in text.splitlines() if line.strip()]
-    return lines if all("=" in line for line in lines) else []
+    """Return the sums of a calculation, each one that is read alone; none of other output.
+
+    What is indented belongs to the line above; a heading stands above each sum under it.
+    """
+    found, told = list[str](), ""
+    # What an answer has quoted of it, line by line, stands in the whole.
+    for text in sorted(texts, key=len, reverse=True):
+        head = ""
+        for lines in _of_one_line([line for line in text.splitlines() if line.strip()]):
+            said = without_marks("".join(lines))
+            is_head = _is_heading(lines[0]) and len(lines) == 1
+            head = lines[0].strip() if is_head else head
+            if not is_head and said not in told:
+                found.append("\n".join(filter(None, [head, *lines])))
+            told += said
+    return found if any("=" in text for text in found) else []
+
+
+def _of_one_line(lines: Sequence[str]) -> Iterator[list[str]]:
+    """Yield each line with those behind it that are indented."""
+    begins = [at for at, line in enumerate(lines) if not (at and line[:1].isspace())]
+    for begin, end in zip(begins, [*begins[1:], len(lines)], strict=True):
+        yield [*lines[begin:end]]
+
+
+def _is_heading(line: str) -> bool:
+    bare = line.strip()
+    return "=" not in bare and (bare.endswith((":", "：")) or not (bare[0].isalnum()))
 
 
 def record_texts(

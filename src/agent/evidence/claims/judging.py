@@ -112,9 +112,9 @@ def shown(batch: Sequence[Statement], evidence: Evidence) -> list[Passage]:
     picked, used = {*_own_files(batch, evidence), *_of_places(batch, evidence)}, 0
     told = [evidence.telling(statement, _EACH) for statement in batch]
     ranked = sorted(
-        ((at > 0) + (at >= max(1, needed)), at, n, passage)
-        for n, (passages, needed) in enumerate(told)
-        for at, passage in enumerate(passages)
+        ((at >= each.sure) + (at >= max(1, each.needed)), at, n, passage)
+        for n, each in enumerate(told)
+        for at, passage in enumerate(each.passages)
     )
     for *_, passage in ranked:
         used += 0 if passage.name in picked else passage.tokens

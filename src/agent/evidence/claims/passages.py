@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -10,16 +10,20 @@ from decimal import Decimal
 from heapq import nlargest
 from itertools import accumulate, chain
 from operator import itemgetter
+from typing import NamedTuple
 
 from agent.core.processor import breathe, lazy_property
 from agent.core.strings import estimated_tokens, letters_of
+from agent.evidence.addends import adding_up
 from agent.evidence.citations import MARKER
 from agent.evidence.claims.statements import Statement
 from agent.evidence.figure_index import FigureIndex
 from agent.evidence.figures import Figure, distinct, figures, same
+from agent.evidence.findings import QuotedFacts, where_quoted
 from agent.evidence.formulas import forms_of, is_plain
 from agent.evidence.language import words
 from agent.evidence.pieces import packed, untold_in
+from agent.evidence.stated import states
 from agent.evidence.types import Place
 from agent.evidence.worth import Worth
 
@@ -30,14 +34,16 @@ _OF_CITED, _OF_NEAR, _OF_DRAFT, _FOR_FIGURE, _FOR_CONTEXT = 5.0, 2.0, 1.2, 1.5, 
 what the text cites elsewhere; an equal figure; a word of the context."""
 _LEAST = 0.1
 """What a passage is worth at least of the best, below which none decided any labelled statement."""
-_MOST_TERMS, _MOST_FIGURES = 40, 20
+_MOST_TERMS, _MOST_FIGURES, _MOST_QUOTED, _FEW_HOLDERS = 40, 20, 2, 2
+"""Of one statement; passages that findings quote of one source, and those of a figure of which
+none is left out."""
 _SHORT_SOURCE, _SHORT_SOURCES = 700, 1400
 """Tokens of a source that is shown whole to whoever judges what cites it, and of all that one
 statement cites: shared words do not tell which passage decides, of another language least."""
 _FEW_WORDS = 0.25
 """The share of a statement's words below which those of a page tell none of its passages apart."""
-_NEXT_DAYS, _END = 9, 40
-"""How far today reaches; characters by which a passage is known."""
+_NEXT_DAYS, _END, _HEAD = 9, 40, 24
+"""How far today reaches; characters by which a passage is known, and a table's head."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,14 @@ class Record:
     """Whether it is what a program gave."""
 
 
+class Telling(NamedTuple):
+    """The passages that tell of a statement: first as many as are sure, and all that it needs."""
+
+    passages: list[Passage]
+    sure: int
+    needed: int
+
+
 @dataclass
 class Evidence:
     """All that an answer may rest on: what its sources say by their ids, and what is known.
@@ -100,6 +114,8 @@ class Evidence:
     seen: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """What of sources their writer is shown, that first which is nearest to what was searched for:
     known once it writes."""
+    findings: QuotedFacts = field(default_factory=dict)
+    """What its finders have told of sources: their facts find the passages that they quote."""
     numbers: dict[str, int] = field(init=False)
     passages: list[Passage] = field(init=False)
     by_name: dict[str, Passage] = field(init=False)
@@ -117,7 +133,7 @@ class Evidence:
             record = self.records.get(name, Record(self.known, page=KNOWN))
             # What else is known of a place, its ways to others above all, stands apart.
             apart = 1 if record.place else 0
-            is_page = record.page and not record.place
+            is_page = record.page and not (record.place or record.is_worked)
             texts = [untold_in(text, told[number]) if is_page else text for text in record.texts]
             for piece in filter(str.strip, [*texts[:apart], *packed(texts[apart:])]):
                 counts[number] += 1
@@ -201,9 +217,21 @@ class Evidence:
         holders: dict[str, list[int]] = {}
         for place, passage in enumerate(self.passages):
             breathe()
-            for word in passage.words:
+            for word in passage.words | self._told_of.get(place, frozenset()):
                 holders.setdefault(word, []).append(place)
         return holders
+
+    @lazy_property
+    def _told_of(self) -> Mapping[int, frozenset[str]]:
+        """Return the words that findings tell of the passages which they quote, by their places."""
+        told = dict[int, frozenset[str]]()
+        for name, findings in self.findings.items():
+            places = self._places.get(self.numbers.get(name, -1), ())
+            texts = [self.passages[place].text for place in places]
+            for finding, held in where_quoted(findings, texts):
+                for place in (places[at] for at in held):
+                    told[place] = told.get(place, frozenset()) | words(finding.fact)
+        return told
 
     def only_place(self, names: Iterable[str]) -> Place | None:
         """Return the place that some sources are all about; none where any is of something else."""
@@ -275,55 +303,92 @@ class Evidence:
 
         return all(any(has_all_of(one, other) for other in cited) for one in named)
 
-    def telling(
-        self, statement: Statement, budget: int, *, least: float = _LEAST
-    ) -> tuple[list[Passage], int]:
-        """Return the passages to show for a statement, and how many of them it needs.
+    def telling(self, statement: Statement, budget: int, *, least: float = _LEAST) -> Telling:
+        """Return the passages to show for a statement.
 
-        A short source that it cites is shown whole, of a long one that has few of its words what
-        its writer was shown first, and of what it cites the best for each figure: these it needs.
-        As far as the budget has room, those come that share rare words and equal figures with it,
-        `least` of the best one: first of what it, or else those beside it, cite, then of what its
-        text cites elsewhere. At least the first of what it cites is there; where it cites nothing,
-        what has most of it, whoever says so.
+        Sure are the best of each source that it cites, what findings quote of it, and the best for
+        each figure. Needed is a short source whole, and of a long one that has few of its words
+        what its writer was shown first. As far as the budget has room, those come that share rare
+        words and equal figures with it, `least` of the best one: first of what it, or else those
+        beside it, cite, then of what its text cites elsewhere. Where it cites nothing, what has
+        most of it is there, whoever says so.
         """
         names = sorted(statement.sources, key=lambda name: name not in statement.exact)
         near = chain.from_iterable(one.cited for one in statement.lent)
         favour = self._each(statement.drafted, _OF_DRAFT) | self._each(near, _OF_NEAR)
         favour |= self._each(names, _OF_CITED)
-        every = [self._places.get(number, ()) for number in self._each(names)]
-        picked, room = list[int](), _SHORT_SOURCES
-        for places in every:
+        cited = [self._places[number] for number in self._each(names) if number in self._places]
+        worth = self._worth(statement, favour)
+        held = self._bring_figures(statement, worth)
+        sure = dict.fromkeys(chain.from_iterable(self._deciding(each, worth) for each in cited))
+        for holders in sorted(held, key=lambda holders: min(map(worth.rank, holders))):
+            of_cited = [place for place in holders if worth.of(place) >= _OF_NEAR]
+            if of_cited and (len(of_cited) <= _FEW_HOLDERS or sure.keys().isdisjoint(of_cited)):
+                best = [min(of_cited, key=worth.rank)]
+                sure |= dict.fromkeys(of_cited if len(of_cited) <= _FEW_HOLDERS else best)
+        sure |= dict.fromkeys(self._adding_up(statement, worth))
+        needed, room = dict(sure), _SHORT_SOURCES
+        for places in cited:
             most = min(room, _SHORT_SOURCE)
             if self._tokens(places) > most:
+                most -= self._tokens(sure.keys() & {*places})
                 places = self._first_seen(places, statement, most)
             room -= self._tokens(places)
-            picked += places
-        worth, of_figures = self._worth(statement, favour), list[Sequence[int]]()
-        # The terms of a difference stand in the cells above it.
-        lent = statement.lent if figures(statement.plain) else ()
-        terms = distinct(chain.from_iterable(figures(it.said) for it in lent))
-        for figure in terms[:_MOST_FIGURES]:
-            holders = self._figures.holders(figure)
-            worth.bring(_FOR_CONTEXT * _FOR_FIGURE * self._rarity(len(holders)), holders)
-        for figure in distinct(figures(statement.said))[:_MOST_FIGURES]:
-            breathe()
-            holders = self._figures.holders(figure)
-            worth.bring(_FOR_FIGURE * self._rarity(len(holders)), holders)
-            of_cited = [place for place in holders if worth.of(place) >= _OF_NEAR]
-            of_figures += [of_cited] if of_cited and {*picked}.isdisjoint(holders) else []
-        first = sorted({min(each, key=worth.rank) for each in of_figures}, key=worth.rank)
-        picked += first
-        needed = len(picked)
-        picked += [] if names else worth.most(picked)
-        budget -= self._tokens(picked[needed - len(first) :])
-        for place in worth.best_first(picked, least):
+            needed |= dict.fromkeys(places)
+        beside = [*self._beside(sure if names else ())]
+        needed |= dict.fromkeys(place for place, is_row in beside if is_row)
+        needed |= dict.fromkeys([] if names else worth.most([*needed]))
+        picked, budget = [*needed], max(budget - self._tokens(sure), budget // 3)
+        for place in chain(map(itemgetter(0), beside), worth.best_first(picked, least)):
             size = self.passages[place].tokens
-            if size <= budget or not picked:
+            if (size <= budget or not picked) and place not in picked:
                 budget -= size
                 picked.append(place)
                 worth.take(place)
-        return [self.passages[place] for place in picked or [*chain(*every)][:1]], needed
+        return Telling([self.passages[place] for place in picked], len(sure), len(needed))
+
+    def _deciding(self, places: Sequence[int], worth: Worth) -> list[int]:
+        """Return the best of a source's passages for a statement, and what findings quote of it."""
+        quoted = sorted((place for place in places if place in self._told_of), key=worth.rank)
+        return [min(places, key=worth.rank), *quoted[:_MOST_QUOTED]]
+
+    def _adding_up(self, statement: Statement, worth: Worth) -> Iterator[int]:
+        """Yield the lines of cited calculations that give a figure together, where none has it."""
+        names = [name for name in statement.sources if name in self.records]
+        lines = [place for number in self._each(n for n in names if self.records[n].is_worked)
+                 for place in self._places.get(number, ())]  # fmt: skip
+        said = distinct(figures(statement.plain))[:_MOST_FIGURES] if lines else []
+        for figure in said:
+            if states(figure) and not self.stands(figure, names):
+                read = [figures(self.passages[place].text) for place in lines]
+                every = ([lines[at] for at in each] for each in adding_up(figure, read))
+                yield from min(
+                    every, key=lambda each: sum(worth.rank(p)[0] for p in each), default=()
+                )
+
+    def _beside(self, places: Iterable[int]) -> Iterator[tuple[int, bool]]:
+        """Yield what stands behind and before passages, and whether it is of the same table."""
+        for place in places:
+            this = self.passages[place]
+            for step in (1, -1, 2, -2):
+                at = (place + step) % len(self.passages)
+                beside = self.passages[at]
+                is_row = "|" in this.text and beside.text[:_HEAD] == this.text[:_HEAD]
+                if beside.source == this.source and (is_row or abs(step) == 1):
+                    yield at, is_row
+
+    def _bring_figures(self, statement: Statement, worth: Worth) -> list[Sequence[int]]:
+        """Let the figures of a statement count, too; return which passages have each of them."""
+        # The terms of a difference stand in the cells above it.
+        lent = statement.lent if figures(statement.plain) else ()
+        terms = distinct(chain.from_iterable(figures(it.said) for it in lent))[:_MOST_FIGURES]
+        own = distinct(figures(statement.said))[:_MOST_FIGURES]
+        for n, figure in enumerate([*terms, *own]):
+            breathe()
+            holders = self._figures.holders(figure)
+            weight = _FOR_FIGURE * (_FOR_CONTEXT if n < len(terms) else 1)
+            worth.bring(weight * self._rarity(len(holders)), holders)
+        return [*filter(None, (self._figures.holders(one) for one in own if states(one)))]
 
     def _first_seen(
         self, places: Sequence[int], statement: Statement, tokens: int
