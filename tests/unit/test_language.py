@@ -5,6 +5,7 @@ import re
 import pytest
 
 from agent.evidence.language import LONGEST, fold, sentence_spans, words
+from agent.evidence.notation import LINKED
 from tests.support.rows import by_examples
 
 MARKERS = re.compile(r"\[\^[\w-]+\]")
@@ -34,3 +35,13 @@ def test_width_script_and_case_are_no_difference() -> None:
 
 def test_a_text_without_han_needs_no_dictionary() -> None:
     assert fold("Ｆull Width") == "full width"
+
+
+def test_a_sentence_is_not_cut_within_a_citation_with_a_long_address() -> None:
+    """What stood behind the cut was no citation any more: it kept its number of before."""
+    cited = f"[28](https://a.example/{'%E6%95%B0' * 50})"
+    text = f"插件不随迁{cited}；序列要先查最大值{cited}；停写几分钟后再切{cited}（2021年文档）。"
+    assert [*sentence_spans(text, LINKED.pattern)] == [(0, len(text))]
+    long = "字" * (LONGEST - 2) + cited + "字" * 10
+    (_, end), (begin, _) = sentence_spans(long, LINKED.pattern)
+    assert end == begin == LONGEST + len(cited)

@@ -17,8 +17,9 @@ SENTENCE, KEPT_SENTENCES = 500, 8192
 """Characters of a sentence, and of how many what was read in them is kept: a check reads each
 again beside each of its sources.
 """
-LONGEST = 1000
-"""Characters of one piece of a text: what is longer is cut, so that all work on it stays linear."""
+LONGEST, _LONGEST_MARKED = 1000, 20_000
+"""Characters of one piece of a text, and with its markers: what is longer is cut, so that all work
+on it stays linear."""
 
 
 SENTENCE_END = re.compile(r"(?<=[。！？])|(?<=[.!?])\s+|\n+")
@@ -267,8 +268,23 @@ def _pieces(line: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
         begin += 1
     while end > begin and line[end - 1].isspace():
         end -= 1
-    for start in range(begin, end, LONGEST):
-        yield start, min(start + LONGEST, end)
+    start = begin
+    while (last := _last_of_piece(line, start, end)) < end:
+        yield start, last
+        start = last
+    if start < end:
+        yield start, end
+
+
+def _last_of_piece(line: str, begin: int, end: int) -> int:
+    """Return where so much of a sentence ends: markers, whose addresses are long, do not count."""
+    last = begin + LONGEST
+    while last < min(end, begin + _LONGEST_MARKED):
+        said = last - begin - line.count("\0", begin, last)
+        if said >= LONGEST and line[last] != "\0":
+            break
+        last += max(1, LONGEST - said)
+    return min(last, end)
 
 
 _LATIN = re.compile(r"[^\W\d_\u3400-\u9fff][\w'’]*|\d+(?:\.\d+)?")

@@ -54,7 +54,7 @@ def without_turns(route: Route) -> Route:
     return route if _in_names(route) else Route(**{**route, "steps": []})
 
 
-def each_once(routes: Iterable[Route]) -> list[Route]:
+def each_way_once(routes: Iterable[Route]) -> list[Route]:
     """Return the first record of each way: one that is asked for again has another source."""
     first = dict[str, Route]()
     for route in routes:

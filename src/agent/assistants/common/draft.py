@@ -69,7 +69,7 @@ from agent.evidence.records import (
 from agent.evidence.references import CITATION, SourceListFilter, resolved
 from agent.evidence.said import source_said
 from agent.evidence.types import Constraints, Gap, Place, Route, Source, Weather
-from agent.evidence.way_steps import each_once, ways_back, without_turns
+from agent.evidence.way_steps import each_way_once, ways_back, without_turns
 from agent.search.hits import RULED_OUT, rules_text
 from agent.search.rules import rules_of
 from agent.state import Gathered, Previous, Turn, answer_tag, reader_language
@@ -367,7 +367,7 @@ class Draft:
         """
         told = self._listed(MOST_TOLD, suitable(self.places))
         foremost, others = parted(told, self.chosen)
-        ways = each_once(self.ways)
+        ways = each_way_once(self.ways)
         ways = [way if way.get("whole") else without_turns(way) for way in ways]
         lines = (
             place_lines(foremost, self.language),

@@ -62,7 +62,7 @@ from agent.evidence.types import (
     Source,
     Weather,
 )
-from agent.evidence.way_steps import each_once
+from agent.evidence.way_steps import each_way_once
 from agent.evidence.zones import CHINA, day_there, zone_named
 from agent.export.finished import FinishedAnswer
 from agent.export.markdown import as_told
@@ -307,7 +307,7 @@ def cited_ways(routes: Iterable[Route], used: Iterable[Source]) -> list[Route]:
     places = [(min(told.get(route[key], len(told)) for key in ("source", "url")), route)
               for route in routes]  # fmt: skip
     cited = (each for each in places if each[0] < len(told))
-    return each_once(route for _, route in sorted(cited, key=itemgetter(0)))
+    return each_way_once(route for _, route in sorted(cited, key=itemgetter(0)))
 
 
 async def ways_of(
@@ -329,6 +329,7 @@ def _with_mentions(
     used: list[Source],
     text: str,
     first: Sequence[str],
+    *,
     on_way: Collection[str] = (),
     by_name: Container[str] | None = None,
 ) -> list[Place]:
