@@ -228,9 +228,52 @@ async def test_a_model_s_calls_bring_records_and_ids_stand_for_positions(world: 
         result, "osm_route", origin="osm:node/11", destination="way/19", mode="walking"
     )
     assert way.status == "success"
-    assert "Museum der Flüsse" in str(way.content)
+    assert "Museum of Rivers" in str(way.content), "as its reader calls it"
+    assert "Museum of Rivers" in result.sources[-1]["title"]
     wrong = await world.call(result, "osm_route", origin="x", destination="y", mode="flying")
     assert wrong.status == "error"
+
+
+async def test_the_ways_of_a_matrix_are_records_to_cite_by_the_names_of_their_ends(
+    world: World,
+) -> None:
+    """“632 assumed” stood in a report's list of sums: the map's own answer was no source."""
+    result = MapResult()
+    await world.call(result, "osm_nearby", location="13.406,52.521", kinds="cafe|museum")
+    ids = [place["source"] for place in result.places[:3]]
+    answer = await world.call(
+        result, "osm_matrix", origins="|".join(ids), destinations="|".join(ids), mode="walking"
+    )
+    assert len(result.routes) == 3, "of six, as the ways back are as long"
+    lines = str(answer.content).splitlines()
+    assert [line.partition(" ")[0] for line in lines] == [
+        f"[^{way['source']}]" for way in result.routes
+    ]
+    assert lines[0].partition(" Walk: ")[2].startswith("Dawn Café → ")
+    assert {way["source"] for way in result.routes} <= {each["id"] for each in result.sources}
+
+
+async def test_details_are_told_of_records_by_their_own_ids_with_the_telephone(
+    world: World,
+) -> None:
+    """“BAD_REQUEST ids are like node/123” was the answer to the ids that all other tools take."""
+    result = MapResult()
+    await world.call(result, "osm_nearby", location="13.406,52.521", kinds="cafe|museum")
+    known, other = result.places[:2]
+    known["phone"], name = "+49 30 1234567", other["id"].partition(":")[2]
+    asked = len(world.lab.service.requests)
+    answer = await world.call(result, "osm_details", ids=f"{known['source']}|{other['source']}")
+    lines = str(answer.content).splitlines()
+    assert [line.partition(" ")[0] for line in lines] == [
+        f"[^{known['source']}]",
+        f"[^{other['source']}]",
+    ]
+    assert "+49 30 1234567" in lines[0]
+    assert len(world.lab.service.requests) == asked
+    fresh = MapResult(places=[known])
+    answer = await world.call(fresh, "osm_details", ids=f"{known['source']}|{name}")
+    assert [each["id"] for each in fresh.places] == [known["id"], other["id"]]
+    assert len(str(answer.content).splitlines()) == 2
 
 
 async def test_tools_are_offered_before_the_server_starts(world: World) -> None:
@@ -426,7 +469,7 @@ async def test_straight_lines_are_measured_without_asking_anybody(world: World) 
         MapResult(), "osm_matrix", origins="13.406,52.521", destinations="13.407,52.5215",
         mode="straight",
     )  # fmt: skip
-    assert '"distance_m":88' in str(lines.content)
+    assert str(lines.content) == "[^a0-0] Straight line: 13.406,52.521 → 13.407,52.5215 · 88 m"
     assert len(world.lab.service.requests) == asked
 
 

@@ -33,10 +33,10 @@ from agent.mcp.records import (
     MapRecords,
     MapResult,
     Presentation,
-    compacted,
     map_message,
     place_line,
 )
+from agent.mcp.reply_text import fitting_lines
 from agent.mcp.servers import amap_server
 from agent.settings import Settings
 from agent.texts import Language, table
@@ -57,7 +57,7 @@ class HutReader:
     def read(self, tool: str, arguments: Mapping[str, Any], reply: dict[str, Any]) -> str:
         huts = reply["huts"] if tool == "find_huts" else [reply["hut"]]
         places = [self._records.add_place(self._place(hut), ["hut"]) for hut in huts]
-        return compacted([place_line(place, "en") for place in places if place])
+        return fitting_lines([place_line(place, "en") for place in places if place], "en")
 
     def _place(self, hut: dict[str, Any]) -> Any:
         lat, lng = hut["at"]

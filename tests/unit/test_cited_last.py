@@ -8,6 +8,7 @@ from agent.assistants.common.previous import NO_PREVIOUS
 from agent.assistants.deep_research.notes import unshown_record_lines
 from agent.evidence.citations import Citer
 from agent.evidence.types import Place, Route, Source
+from agent.texts import say
 from tests.support.rows import by_examples
 from tests.unit.export_samples import place
 from tests.unit.page_sources import source
@@ -112,7 +113,7 @@ def test_the_map_s_records_are_whole_lines_the_ways_before_places_that_nobody_lo
     cut = draft.record_lines(600).splitlines()
     assert cut[:2] == whole[:2]
     assert cut[3:] == whole[2 : len(cut) - 1]
-    assert cut[2] == f"{len(cut) - 2} of 41 places found are listed"
+    assert cut[2] == say("map.listed_of_found", "en", listed=len(cut) - 2, count=41)
     assert draft.record_lines(1).splitlines()[:2] == whole[:2]
 
 

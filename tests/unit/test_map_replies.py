@@ -7,10 +7,12 @@ import pytest
 from agent.core.errors import MalformedReply
 from agent.mcp.amap.records import PRESENTATION, AmapReader
 from agent.mcp.map_server import LARGEST
-from agent.mcp.records import LONGEST, MapOptions, MapRecords, MapResult, compacted
+from agent.mcp.records import MapOptions, MapRecords, MapResult
+from agent.mcp.reply_text import LONGEST, compacted, fitting_lines
 from agent.mcp.servers import amap_server
 from agent.mcp.transports import Lines
 from agent.settings import Settings
+from agent.texts import say
 
 AMAP = amap_server(Settings())
 
@@ -80,3 +82,15 @@ def test_what_is_too_long_is_cut_between_items_so_that_it_stays_json() -> None:
     head, body = text.split("\n", 1)
     assert head == "[^a0-0] walking"
     assert 0 < len(json.loads(body)["route"]["paths"][0]["steps"]) < 12
+
+
+def test_records_are_told_whole_and_of_how_many() -> None:
+    """An answer ended within a place: “Sat–Sun 12:00–2”."""
+    lines = [f"[^a0-{n}] {'x' * 90}" for n in range(60)]
+    *kept, left = fitting_lines(lines, "en").splitlines()
+    assert kept == lines[: len(kept)]
+    assert left == say("map.listed_of_found", "en", listed=len(kept), count=60)
+    assert len("\n".join(kept)) <= LONGEST < len("\n".join(lines[: len(kept) + 1]))
+    assert fitting_lines(lines[:9], "en").splitlines() == lines[:9]
+    more = fitting_lines(lines[:9], "en", count=12, key="map.listed_of_ways")
+    assert more.splitlines()[9:] == [say("map.listed_of_ways", "en", listed=9, count=12)]

@@ -563,7 +563,8 @@ async def test_places_stand_in_the_answers_order_and_none_that_nobody_asked_for(
 async def test_a_ways_ends_and_stops_are_told_in_latin_letters_to_who_reads_no_chinese() -> None:
     at = Point(lng=116.4, lat=39.9)
     ends = [Anchor(name=name, wgs84=at) for name in ("王府井", "故宫")]
-    way = cast(Route, {"id": "r", "origin": "王府井", "ends": ends, "via": ends[:1]})
+    way = cast(Route, {"id": "r", "origin": "王府井", "destination": "故宫", "ends": ends,
+                       "via": ends[:1]})  # fmt: skip
     [told] = await ways_of([way], "de")
     assert [end["name_en"] for end in [*told["ends"], *told["via"]]] == [
         "Wangfujing", "Gugong", "Wangfujing",

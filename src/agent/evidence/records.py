@@ -165,6 +165,7 @@ def place_facts(place: Place, language: Language, *, is_nearest: bool = False) -
         access_text(place, language),
         city_text(city_told(place), language),
         in_script(place["address"] or "", language),
+        telephone(place),
         *verdict_marks(filter(is_news, place.get("verdicts", [])), language),
     )
     return " | ".join(fact for fact in facts if fact)

@@ -55,10 +55,12 @@ def without_turns(route: Route) -> Route:
 
 
 def each_way_once(routes: Iterable[Route]) -> list[Route]:
-    """Return the first record of each way: one that is asked for again has another source."""
+    """Return each way once, by its first source; one that is asked for again may have its line."""
     first = dict[str, Route]()
     for route in routes:
-        first.setdefault(route["id"], route)
+        known = first.setdefault(route["id"], route)
+        if "line" in route and "line" not in known:
+            first[route["id"]] = Route(**{**route, "source": known["source"]})
     return [*first.values()]
 
 

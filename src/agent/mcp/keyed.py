@@ -24,12 +24,12 @@ from agent.mcp.records import (
     NOT_FOUND,
     BranchCalls,
     MapRecords,
-    compacted,
     has_name,
     lnglat,
     place_line,
     route_line,
 )
+from agent.mcp.reply_text import compacted, fitting_lines
 from agent.texts import Language, say
 
 _MOST_ENTERED, _MOST_RADIUS_M, _TWO = 8, 10_000, 2
@@ -111,10 +111,10 @@ class KeyedReader:
             if way.distance_m is None or len(stops) < _TWO:
                 return compacted([], reply, leave_out=("polyline", "geometry"))
             named = [(self._name(stop), stop) for stop in stops]
-            return compacted([route_line(self.add_way([way], mode, named), self._language)])
+            return route_line(self.add_way([way], mode, named), self._language)
         places = self.add_places(reply, [])
         lines = [f"{place_line(p, self._language)} | {lnglat(p['location'])}" for p in places]
-        return compacted(lines, None if lines else reply)
+        return fitting_lines(lines, self._language) if lines else compacted([], reply)
 
     def _name(self, stop: Location) -> str:
         """Return what stands at a position, as far as it is known."""

@@ -1,9 +1,8 @@
 """Hold what a branch asks of the map and the records it gets: each once, with its source."""
 
-import json
 import logging
 import re
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from itertools import chain
@@ -18,17 +17,19 @@ from agent.evidence.geo import metres_apart, parse_lnglat, wgs84_of
 from agent.evidence.hours import yearly_hours
 from agent.evidence.language import fold
 from agent.evidence.mentions import without_branch
-from agent.evidence.names import titled_name
+from agent.evidence.names import english_names, titled_name
 from agent.evidence.records import (
     day_text,
     forecast_city,
     hours_text,
     kind_text,
     map_title,
+    named_route_ends,
     place_facts,
     place_source,
     route_text,
 )
+from agent.evidence.said import route_said
 from agent.evidence.types import (
     Anchor,
     Constraints,
@@ -265,10 +266,7 @@ def map_gap(
     )
 
 
-LONGEST = 4000
-"""Characters of a reply as a model reads it."""
 _ENDS: tuple[SpotRole, ...] = ("origin", "destination")
-_MOST_ITEMS = 20
 _LONGEST_TEXT = 255
 _FAR = 1.5
 """Times the radius, beyond which a place is no answer to "nearby"."""
@@ -459,8 +457,10 @@ class MapRecords:
         if earlier := next((r for r in self.result.routes if r["id"] == route["id"]), None):
             return earlier
         language = self.options.language
+        names = {} if is_chinese(language) else english_names(self.result.places)
+        route = route_said(route, names)
         mode = say(f"records.modes.{route['mode']}", language)
-        title = f"{mode} {route['origin']} → {route['destination']}"
+        title = f"{mode} {' → '.join(named_route_ends(route, language))}"
         if "ends" in route and (zone := zone_of(route["ends"][0])) is not CHINA:
             route["zone"] = str(zone)
         if self.result.intent == "route":
@@ -533,52 +533,6 @@ def _measure_between(place: Place, start: NamedStop, end: NamedStop) -> None:
 
 def _spot(role: SpotRole, name: str, position: Point) -> Spot:
     return Spot(role=role, name=name, lng=position["lng"], lat=position["lat"])
-
-
-def compacted(
-    lines: Sequence[str],
-    reply: dict[str, Any] | None = None,
-    *,
-    leave_out: Collection[str] = (),
-    limits: Mapping[str, int] | None = None,
-) -> str:
-    """Return the lines of the records, then what is left of the reply as JSON.
-
-    Fields of `leave_out` go, lists are cut to `limits` (20 items); at most 4,000 characters, cut
-    where an item of the longest list ends.
-    """
-    head = "\n".join(lines)
-    if reply is None:
-        return head[:LONGEST]
-
-    def thinned(value: Any, name: str = "") -> Any:
-        if isinstance(value, dict):
-            fields = {k: thinned(v, k) for k, v in value.items() if k not in leave_out}
-            return {k: v for k, v in fields.items() if v not in (None, [], {})}
-        if isinstance(value, list):
-            return [thinned(item) for item in value[: (limits or {}).get(name, _MOST_ITEMS)]]
-        return value[:LONGEST] if isinstance(value, str) else value
-
-    return f"{head}\n{_fitting(thinned(reply), LONGEST - len(head) - 1)}".strip()
-
-
-def _fitting(value: Any, room: int) -> str:
-    while True:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-        if len(text) <= room:
-            return text
-        longest = max(_lists(value), key=len, default=[])
-        if not longest:
-            return text[: max(room, 0)]
-        longest.pop()
-
-
-def _lists(value: Any) -> list[list[Any]]:
-    if isinstance(value, dict):
-        return [inner_list for inner in value.values() for inner_list in _lists(inner)]
-    if isinstance(value, list):
-        return [value, *(inner_list for inner in value for inner_list in _lists(inner))]
-    return []
 
 
 def place_line(place: Place, language: Language) -> str:

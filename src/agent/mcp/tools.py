@@ -107,9 +107,9 @@ class BranchSession:
         progress_callback: Any = None,
     ) -> "CallToolResult":
         """Return failures as results: a model can do something else, a run goes on."""
-        arguments = arguments or {}
-        if place := self._records.known_place(arguments.get("id")):
-            return _result(place_line(place, self._language))
+        known, arguments = self._known(arguments or {})
+        if known and not any(arguments.get(name) for name in _IDS):
+            return _result("\n".join(known))
         self._records.note_cities(arguments)
         try:
             with contained(self.server.provider, misread):
@@ -122,7 +122,19 @@ class BranchSession:
                 text = self._reader.read(name, arguments, reply)
         except (ProviderError, BudgetExceeded) as error:
             return _result(self._failed(error, arguments), is_error=True)
-        return _result(text if text not in _NOTHING else say("tools.nothing", self._language))
+        text = text if text not in _NOTHING else say("tools.nothing", self._language)
+        return _result("\n".join([*known, text]))
+
+    def _known(self, arguments: dict[str, Any]) -> tuple[list[str], dict[str, Any]]:
+        """Return the lines of the places that a call names and records have, and what is left."""
+        lines, left = list[str](), {**arguments}
+        for name in _IDS:
+            if isinstance(value := arguments.get(name), str):
+                parts = [part for part in value.split("|") if part.strip()]
+                places = [self._records.known_place(part) for part in parts]
+                lines += [place_line(place, self._language) for place in places if place]
+                left[name] = "|".join(p for p, one in zip(parts, places, strict=True) if not one)
+        return lines, left
 
     async def _look_up(self, values: Sequence[Any]) -> None:
         """Enter the places that positions name by the map's own ids, as a list of hits has them."""

@@ -124,7 +124,7 @@ async def places_as_shown(
     ways = [route for route in routes if route["source"] in cited]
     on_way = {*chosen_places(places, ways), *stops}
     by_name = stops_of_tables(text, places) if is_report else None
-    marked = _with_mentions(places, used, text, first, on_way=on_way, by_name=by_name)
+    marked = _with_mentions(places, used, text, first=first, on_way=on_way, by_name=by_name)
     if is_report:
         marked = _others_last(marked)
     marked = called_as_written(marked, text, language)
@@ -315,7 +315,7 @@ async def ways_of(
 ) -> list[Route]:
     """Return the ways as the message carries them; ends and stops in Latin letters, too."""
     ways = list[Route]()
-    for route in routes:
+    for route in ways_said(routes, known, language):
         way = Route(**route)
         for key in ("ends", "via"):
             if key in route:
@@ -328,8 +328,8 @@ def _with_mentions(
     places: list[Place],
     used: list[Source],
     text: str,
-    first: Sequence[str],
     *,
+    first: Sequence[str],
     on_way: Collection[str] = (),
     by_name: Container[str] | None = None,
 ) -> list[Place]:

@@ -32,13 +32,13 @@ from agent.mcp.records import (
     MapHit,
     MapRecords,
     Presentation,
-    compacted,
     lnglat,
     marked_weather_lines,
     place_line,
     route_line,
     text_or_none,
 )
+from agent.mcp.reply_text import compacted, fitting_lines
 from agent.texts import LANGUAGES, Language, is_chinese, say
 
 
@@ -309,7 +309,7 @@ class AmapReader:
         """Enter the records of a model's call; return the reply as the model reads it."""
         lines = self._lines(tool, arguments, reply)
         if lines and not {"route", "data"} & reply.keys():
-            return compacted(lines)
+            return fitting_lines(lines, self._language)
         return compacted(lines, reply, leave_out=_DROPPED, limits=_LIMITS)
 
     def _lines(self, tool: str, arguments: Mapping[str, Any], reply: dict[str, Any]) -> list[str]:

@@ -22,9 +22,9 @@ from agent.evidence.types import (
     Location,
     Place,
     Route,
+    RouteMode,
     RouteStep,
     Suits,
-    TravelMode,
     Weather,
     WeatherDay,
 )
@@ -35,13 +35,13 @@ from agent.mcp.records import (
     BranchCalls,
     MapRecords,
     Presentation,
-    compacted,
     lnglat,
     marked_weather_lines,
     place_line,
     route_line,
     text_or_none,
 )
+from agent.mcp.reply_text import compacted, fitting_lines
 from agent.texts import LANGUAGES, Language, has_text, is_chinese, reads_han, say
 
 log = logging.getLogger(__name__)
@@ -184,9 +184,11 @@ class OsmReader:
 
     def read(self, tool: str, arguments: Mapping[str, Any], reply: dict[str, Any]) -> str:
         """Enter the records of a model's call; return the reply as the model reads it."""
-        lines = self._lines(tool, arguments, reply)
-        left_out = ("line", "bbox", "names", "kinds", "places" if lines else "")
-        return compacted(lines, None if lines else reply, leave_out=left_out)
+        if lines := self._lines(tool, arguments, reply):
+            if tool == "osm_matrix":
+                return fitting_lines(lines, self._language, key="map.listed_of_ways")
+            return fitting_lines(lines, self._language, count=len(objects(reply.get("places"))))
+        return compacted([], reply, leave_out=("line", "bbox", "names", "kinds"))
 
     def _lines(self, tool: str, arguments: Mapping[str, Any], reply: dict[str, Any]) -> list[str]:
         language, result = self._language, self.records.result
@@ -203,6 +205,8 @@ class OsmReader:
                 reply, arguments.get("mode"), ends, [name_at(end, names) or end for end in ends]
             )
             return [route_line(route, language)] if route else []
+        if tool == "osm_matrix" and result.intent in ("route", "distance", None):
+            return [route_line(way, language) for way in self.add_ways(reply, arguments)]
         rows = with_whereabouts(objects(reply.get("places")))
         if tool == "osm_geocode":
             self._note_located(rows, str(arguments.get("query")))
@@ -310,21 +314,45 @@ class OsmReader:
         pairs = [(*end.split(","), None)[:2] for end in ends]
         located = [location_at(lng, lat, "WGS-84") for lng, lat in pairs]
         stops = [(name, at) for name, at in zip(names, located, strict=True) if at is not None]
-        if metres is None or len(stops) < len(ends) or mode not in MODES:
+        if metres is None or len(stops) < len(ends) or mode not in (*MODES, "straight"):
             return None
-        way_mode: TravelMode = mode
+        way_mode: RouteMode = mode
         line = known.get("line")
         route = new_route(
             id=":".join([PROVIDER, mode, *ends]),
             mode=way_mode,
             stops=stops,
-            url=way_link(mode, [at for _, at in stops]),
+            url=mark_link(stops[-1][1])
+            if mode == "straight"
+            else way_link(mode, [at for _, at in stops]),
             distance_m=metres,
             duration_s=seconds or None,
             steps=legs_over(stops, _legs(known)) or self._steps(known),
             line=line if isinstance(line, list) else (),
         )
         return self.records.add_route(route)
+
+    def add_ways(self, reply: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[Route]:
+        """Enter the ways of a matrix; a way back that is as long as the one there is none."""
+        mode, names = arguments.get("mode"), self._names()
+        origins, destinations = (
+            [part.strip() for part in str(arguments.get(side)).split("|") if part.strip()]
+            for side in ("origins", "destinations")
+        )
+        ways, told = list[Route](), set[tuple[object, ...]]()
+        for row in objects(reply.get("ways")):
+            at, to = (whole_or_none(row.get(side)) for side in ("origin", "destination"))
+            if at not in range(len(origins)) or to not in range(len(destinations)):
+                continue
+            ends = [origins[at or 0], destinations[to or 0]]
+            reach = (row.get("distance_m"), row.get("duration_s"))
+            if ends[0] == ends[1] or (*ends[::-1], *reach) in told:
+                continue
+            told.add((*ends, *reach))
+            called = [name_at(end, names) or end for end in ends]
+            if way := self.add_route({"route": row}, mode, ends, called):
+                ways.append(way)
+        return ways
 
     def _steps(self, way: Mapping[str, Any]) -> list[RouteStep]:
         steps = list[RouteStep]()
