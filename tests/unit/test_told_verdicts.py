@@ -40,7 +40,7 @@ def test_a_card_asks_no_more_whether_it_is_free_where_its_text_has_a_price(
 
 
 async def checked(
-    body: str, *, rules: str = "s", passage: str = "2.1", **demands: Any
+    body: str, *, rules: str = "s", passage: str = "2.1", is_worked: bool = False, **demands: Any
 ) -> tuple[Checked, list[str], Place]:
     """Return a text as it is checked, what its judge was asked, and the place that it is of."""
     museum = Place(**{**MUSEUM, "verdicts": check(MUSEUM, demands, "en")})  # type: ignore[arg-type]
@@ -51,8 +51,12 @@ async def checked(
         return [Ruling(id=one.name, v=rules, p=[passage]) for one in batch]
 
     async def evidence() -> Evidence:
-        page = Record(["Children's Town: touch everything. Vegetarian soup."], page=PAGE)
-        return Evidence({"a0-0": Record(["City Museum | museum"], museum, "place a"), "w0-0": page})
+        page = Record(
+            ["Children's Town: touch everything. Vegetarian soup."], page=PAGE, is_worked=is_worked
+        )
+        own, other = Record(["City Museum | museum"], museum, "place a"), place("Oodi", "b")
+        oodi = Record(["Oodi | library"], other, "place b")
+        return Evidence({"a0-0": own, "w0-0": page, "a1-0": oodi})
 
     rows = {"w0-0": ("page", PAGE), "a0-0": ("place", "https://map.example/")}
     sources = {
@@ -90,6 +94,20 @@ async def test_no_judge_is_asked_what_the_record_of_a_place_alone_is_cited_for()
         "City Museum is 700 m away [2](https://map.example/).", suits=["children"]
     )
     assert len(judged) == 1
+
+
+async def test_no_judge_is_asked_of_a_place_that_is_no_stop_of_the_text_s_plan_or_of_a_sum() -> (
+    None
+):
+    """“Amos Rex: accessible by wheelchair [376] [376]” was judged by sums, of a corner to rest."""
+    plan = "\n\n| Time | Stop |\n|---|---|\n| 12:00 | City Museum |\n"
+    for body, is_worked, is_asked in (
+        (TOUCH + plan, False, True),
+        (TOUCH + plan.replace("City Museum", "Oodi"), False, False),
+        (TOUCH + plan, True, False),
+    ):
+        _, judged, _ = await checked(body, suits=["children"], is_worked=is_worked)
+        assert ("City Museum: for children" in judged) is is_asked
 
 
 @pytest.mark.parametrize(

@@ -324,7 +324,9 @@ class ClaimCheck:
 
     def _wishes(self, evidence: Evidence) -> list[OpenWish]:
         """Return what no record knows of places and pages may, as statements beside the text's."""
-        found = open_wishes(self.statements, evidence, self.notation, self.language)
+        found = open_wishes(
+            self.statements, evidence, self.notation, self.language, text=self._text
+        )
         self._exact |= {wish.asked.key: wish.asked.exact for wish in found}
         return found
 

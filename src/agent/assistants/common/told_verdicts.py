@@ -17,6 +17,7 @@ from agent.evidence.figures import figures
 from agent.evidence.mentions import fails_a_demand, mentioned
 from agent.evidence.names import map_name
 from agent.evidence.notation import Notation
+from agent.evidence.planned_hours import stops_of_plans
 from agent.evidence.types import Place, PlaceVerdict, Suits
 from agent.evidence.units import MONEY
 from agent.texts import Language, say
@@ -102,11 +103,21 @@ class OpenWish:
 
 
 def open_wishes(
-    found: Sequence[Statement], evidence: Evidence, notation: Notation, language: Language
+    found: Sequence[Statement],
+    evidence: Evidence,
+    notation: Notation,
+    language: Language,
+    *,
+    text: str = "",
 ) -> list[OpenWish]:
-    """Return the demands that are open at the places of which the statements cite pages."""
+    """Return the demands that are open at the places of which the statements cite pages.
+
+    Of a text that has a plan only at its stops.
+    """
     places = {r.place["id"]: r.place for r in evidence.records.values() if r.place}
     pages = _pages_of(found, evidence, [*places.values()])
+    stops = stops_of_plans(text, [*places.values()]) if pages else set[str]()
+    pages = {id: cited for id, cited in pages.items() if not stops or id in stops}
     wishes = [
         (places[id], verdict, cited)
         for id, cited in pages.items()
@@ -152,8 +163,11 @@ def _pages_of(
 
 
 def _is_page(record: Record) -> bool:
-    """Return whether a source is a page or a file: a place's record has told what it knows."""
-    return record.place is None and bool(record.page)
+    """Return whether a source is a page or a file: a place's record has told what it knows.
+
+    A calculation tells nothing of whom a place suits.
+    """
+    return record.place is None and bool(record.page) and not record.is_worked
 
 
 def _verdicts(places: Sequence[Place]) -> Iterator[PlaceVerdict]:
