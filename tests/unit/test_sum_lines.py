@@ -73,3 +73,20 @@ def test_lines_are_lettered_beyond_the_alphabet_and_an_ordinal_cites_nothing() -
     assert [line_letter(at) for at in (0, 25, 26, 103)] == ["a", "z", "aa", "cz"]
     assert all(CITATION.fullmatch(f"[1{line_letter(at)}]") for at in range(104))
     assert not any(map(CITATION.fullmatch, ("[1st]", "[2nd]", "[3rd]", "[4th]", "[5km]")))
+
+
+def test_a_citation_stands_for_the_words_behind_others_a_cell_has_its_head_s_unit() -> None:
+    lines = ["bill of A: 12 × 7,350 = $88,200", "A a month: 2 × 26.5 = $53", "down: 53 minutes a year",
+             "price with support: 3 × 5 = $15", "hours: 4 × 5 = 20 hours"]  # fmt: skip
+    sums: list[Source] = [Source(**{**SOURCES[0], "sums": lettered(lines)}), SOURCES[1]]
+
+    def of(text: str) -> str:
+        return with_line_citations(text, [0, len(text)], sums)[0]
+
+    page = "[2](https://a.example)"
+    asks = f"It asks $15 {page}; in all $88,200."
+    assert of(f"{asks}[1]") == f"{asks}[1a]"
+    assert of(f"In all $88,200 {page}[1].") == f"In all $88,200 {page}[1a]."
+    assert of(f"In all $88,200[1], by its maker $15.{page}").startswith("In all $88,200[1a], by")
+    table = "| | A |\n|---|---|\n| down (minutes) | 53 [1] |\n| nights | 20 [1] |"
+    assert of(table) == table.replace("53 [1]", "53 [1c]"), "20 of no unit is no hours"

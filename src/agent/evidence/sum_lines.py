@@ -4,6 +4,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import NamedTuple
 
 from agent.core.strings import split_at
 from agent.evidence.claims.statements import Statement, statements
@@ -16,8 +17,9 @@ from agent.evidence.types import Source
 _MOST = 4
 """Lines that one citation leads to: more would be another heap."""
 _TELLING = 100
-_PARTICULAR = 4
-"""Digits from which two lines do not give the same number by chance."""
+_PARTICULAR, _BARE = 4, 3
+"""Digits from which two lines do not give the same number by chance, and from which a number
+without a unit is no other thing's: 53 in a cell is minutes or euros."""
 _OPERATORS = (" + ", " - ", " − ", " x ", " × ", " * ", " / ", " ÷ ")
 
 
@@ -46,12 +48,23 @@ def gives(own: Figure, said: Figure, statement: Statement) -> bool:
 
     A cell's unit may stand in its row's head, or its column's.
     """
-    is_bare = statement.kind == "cell" and not said.kind and said.scale == 1
+    is_bare = statement.kind == "cell" and _is_bare(said)
     return same(_unsigned(said), _unsigned(own)) or (is_bare and abs(own.value) == said.value)
+
+
+def digits_of(figure: Figure) -> int:
+    """Return how many digits tell a figure apart: of 1,000 one, of 1,024 four."""
+    return len(figure.value.normalize().as_tuple().digits)
 
 
 def _unsigned(figure: Figure) -> Figure:
     return replace(figure, value=abs(figure.value))
+
+
+class _Line(NamedTuple):
+    given: list[Figure]
+    said: list[Figure]
+    """All figures of it, its terms, too."""
 
 
 def with_line_citations(
@@ -80,7 +93,7 @@ def with_line_citations(
 def _line_citations(text: str, sources: Sequence[Source]) -> list[tuple[int, int, str]]:
     """Return where a text cites a line of a calculation, and how it cites that then."""
     lines = {
-        f"[{number}]": [results(uncited(line)) for line in sums]
+        f"[{number}]": [_Line(results(line), figures(line)) for line in map(uncited, sums)]
         for source in sources
         if (number := source.get("number")) and (sums := source.get("sums"))
     }
@@ -92,15 +105,13 @@ def _line_citations(text: str, sources: Sequence[Source]) -> list[tuple[int, int
 
 
 def _of_statement(
-    text: str, one: Statement, mark: str, lines: Sequence[Sequence[Figure]]
+    text: str, one: Statement, mark: str, lines: Sequence[_Line]
 ) -> Iterator[tuple[int, int, str]]:
-    own = [cited for cited in one.citations if mark in cited.ids]
-    for index, (begin, cited) in enumerate(
-        zip([one.start, *(each.end for each in own)], own, strict=False)
-    ):
-        # What stands behind the last citation of a sentence has no other.
-        end = one.end if index == len(own) - 1 else cited.start
-        said = figures(uncited(text[begin:end]).replace("*", ""))
+    for at, cited in enumerate(one.citations):
+        if mark not in cited.ids:
+            continue
+        begin, end = _told_by(text, one, at)
+        said = in_unit(figures(uncited(text[begin:end]).replace("*", "")), one)
         given = (_line_of(figure, one, lines) for figure in said if states(figure))
         letters = dict.fromkeys(line_letter(at) for at in given if at is not None)
         marks = [f"{mark[:-1]}{letter}]" for letter in letters]
@@ -108,21 +119,67 @@ def _of_statement(
             yield cited.start, cited.end, "".join(marks)
 
 
-def _line_of(said: Figure, statement: Statement, lines: Sequence[Sequence[Figure]]) -> int | None:
+def in_unit(said: Sequence[Figure], one: Statement) -> list[Figure]:
+    """Return figures of a cell in the unit that its row or column names: cost (万元), in minutes.
+
+    What is behind a bracket or a comma of a head counts if a number before it makes one figure.
+    """
+    units = [
+        part.strip(" )）") for head in (one.row, one.head) for part in split_at(head, "(（,，")
+    ]
+    return [_with_unit(figure, units) if _is_bare(figure) else figure for figure in said]
+
+
+def _with_unit(figure: Figure, units: Iterable[str]) -> Figure:
+    for text in (f"{figure.text} {unit}" for unit in units if unit):
+        for form in figures(text)[:1]:
+            if form.end - form.start == len(text) and not _is_bare(form):
+                return form
+    return figure
+
+
+def _is_bare(figure: Figure) -> bool:
+    return not figure.kind and figure.scale == 1
+
+
+def _told_by(text: str, one: Statement, at: int) -> tuple[int, int]:
+    """Return what a citation of a statement stands for: the words since one that is apart from it.
+
+    What stands behind the last citation of a sentence has no other.
+    """
+    begin, start = one.start, one.citations[at].start
+    for before in reversed(one.citations[:at]):
+        if text[before.end : start].strip():
+            begin = before.end
+            break
+        start = before.start
+    is_last = at == len(one.citations) - 1
+    return begin, one.end if is_last else one.citations[at].start
+
+
+def _line_of(said: Figure, statement: Statement, lines: Sequence[_Line]) -> int | None:
     """Return which line alone gives a figure: as it is, else one that it rounds.
 
-    Of several that give 99,144 the first will do: they are no other sums that happen to agree.
+    Of several that give 99,144 the first will do: they are no other sums that happen to agree. A
+    cell's few digits may not stand in any other line, be it as a term.
     """
     giving = [
-        {abs(own.amount) == abs(said.amount) for own in line if gives(own, said, statement)}
+        {abs(own.amount) == abs(said.amount) for own in line.given if gives(own, said, statement)}
         for line in lines
     ]
     exact = [at for at, found in enumerate(giving) if True in found]
+    if exact and digits_of(said) >= _PARTICULAR:
+        return exact[0]
     is_telling = said.kind or abs(said.value) >= _TELLING
     rounded = [at for at, found in enumerate(giving) if found and is_telling]
-    if exact and len(said.value.normalize().as_tuple().digits) >= _PARTICULAR:
-        return exact[0]
-    return next((places[0] for places in (exact, rounded) if len(places) == 1), None)
+    at = next((places[0] for places in (exact, rounded) if len(places) == 1), None)
+    if statement.kind == "cell" and _is_bare(said) and digits_of(said) < _BARE:
+        return None
+    others = (own for place, line in enumerate(lines) if place != at for own in line.said)
+    is_elsewhere = any(
+        abs(own.amount) == abs(said.amount) and gives(own, said, statement) for own in others
+    )
+    return None if is_elsewhere and statement.kind == "cell" else at
 
 
 def inputs_of(used: Iterable[Source], text: str) -> str:
