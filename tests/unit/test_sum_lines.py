@@ -76,8 +76,13 @@ def test_lines_are_lettered_beyond_the_alphabet_and_an_ordinal_cites_nothing() -
 
 
 def test_a_citation_stands_for_the_words_behind_others_a_cell_has_its_head_s_unit() -> None:
-    lines = ["bill of A: 12 × 7,350 = $88,200", "A a month: 2 × 26.5 = $53", "down: 53 minutes a year",
-             "price with support: 3 × 5 = $15", "hours: 4 × 5 = 20 hours"]  # fmt: skip
+    lines = [
+        "bill of A: 12 × 7,350 = $88,200",
+        "A a month: 2 × 26.5 = $53",
+        "down: 53 minutes a year",
+        "price with support: 3 × 5 = $15",
+        "hours: 4 × 5 = 20 hours",
+    ]
     sums: list[Source] = [Source(**{**SOURCES[0], "sums": lettered(lines)}), SOURCES[1]]
 
     def of(text: str) -> str:
