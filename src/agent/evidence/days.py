@@ -68,7 +68,7 @@ def days_named(question: str, today: str) -> list[str]:
         number = _DAY_BEHIND.match(question, named.end())
         if number and behind and behind.date:
             # "Saturday 12 and Sunday 13 December": one month for both.
-            days += _nearest((*behind.date[:2], int(number[1])), now)
+            days += nearest_days((*behind.date[:2], int(number[1])), now)
         else:
             days.append(_weekday(now, _number_of(named), later=bool(named[1] or named[3])))
     days += given
@@ -77,7 +77,7 @@ def days_named(question: str, today: str) -> list[str]:
         if written and len(written) <= 2 and not before.removesuffix(written).endswith("月"):
             later = int(written) < now.day
             month = now.replace(day=1) + timedelta(days=31 if later else 0)
-            days += _nearest((month.year, month.month, int(written)), now)
+            days += nearest_days((month.year, month.month, int(written)), now)
     return sorted({day.isoformat() for day in days})
 
 
@@ -112,10 +112,10 @@ def _dates(dated: Sequence[Figure], now: date) -> Iterator[date]:
     for figure in dated:
         told = figure.date or (None, None, None)
         year, month = told[:2] if told[1] else (year, month)
-        yield from _nearest((year, month or now.month, told[2]), now)
+        yield from nearest_days((year, month or now.month, told[2]), now)
 
 
-def _nearest(told: tuple[int | None, int | None, int | None], now: date) -> list[date]:
+def nearest_days(told: tuple[int | None, int | None, int | None], now: date) -> list[date]:
     """Return the day that is meant, of the year nearest to today where none is named."""
     year, month, day = told
     if year is None:

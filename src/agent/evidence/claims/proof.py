@@ -15,6 +15,7 @@ from agent.evidence.claims.sums import MOST_FIGURES, computed, stands
 from agent.evidence.days import weekdays_told
 from agent.evidence.figures import Figure, distinct, figures, same
 from agent.evidence.language import fold, without_marks
+from agent.evidence.plan_days import PlanDays, plan_days, set_by_plan
 from agent.evidence.quotes import drops_more, span_in
 from agent.evidence.record_otherwise import record_otherwise
 from agent.evidence.shown_sums import right_results, turned_differences
@@ -52,9 +53,11 @@ def proved(
     times = [
         f for row in {one.row for one in statements} for f in figures(row) if f.clock is not None
     ]
-    times += chain.from_iterable(_of_plan(statements[at], ruling) for at, ruling in ordered)
+    times += chain.from_iterable(set_by_plan(statements[at], one.own) for at, one in ordered)
     times += chain.from_iterable(figures(total.told) for total in totals)
-    proof = _Proof(evidence, added, totals, [*added], distinct(times)[:_MOST_LENT])
+    plan = plan_days(statements, {at: one.own for at, one in ordered}, evidence.day)
+    terms = distinct([*times, *plan.days])[:_MOST_LENT]
+    proof = _Proof(evidence, added, totals, plan, [*added], terms)
     outcomes = [Outcome("unchecked")] * len(statements)
     for _ in range(2):
         for at, ruling in ordered:
@@ -74,7 +77,7 @@ def _by_code(
     one: Statement, outcome: Outcome, ruling: Ruling | None, evidence: Evidence
 ) -> Outcome:
     """Return what code shows to be wrong by itself: by a place's record, or the calendar."""
-    own = _of_plan(one, ruling)
+    own = set_by_plan(one, ruling.own if ruling else ())
     if outcome.verdict == "unchecked" and (found := record_otherwise(one, evidence, own)):
         passage = evidence.passages_of(one.cited)[0]
         spans = tuple(figure.text for figure, _ in found)
@@ -87,18 +90,6 @@ def _by_code(
     return Outcome("missing", days, outcome.passages) if days else outcome
 
 
-def _of_plan(statement: Statement, ruling: Ruling | None) -> list[Figure]:
-    """Return the times and days of a statement that its judge takes for a plan's own."""
-    own = ruling.own if ruling else []
-    words = [span for said in own if (span := span_in(said, statement.plain))]
-    return [
-        figure
-        for figure in figures(statement.plain)
-        if (figure.date or figure.clock is not None or figure.kind == "second")
-        and any(figure.text in span for span in words)
-    ]
-
-
 @dataclass
 class _Proof:
     """Prove one ruling after the other: what is borne out lends its figures to later ones."""
@@ -108,6 +99,7 @@ class _Proof:
     """What right sums of the text give."""
     totals: Sequence[Total]
     """Those of its tables: where their terms are right no source tells them otherwise."""
+    plan: PlanDays
     lent: list[Figure]
     terms: list[Figure]
     """A plan's times, totals, what proved sums give on their way: sums may use them, and nothing is
@@ -217,7 +209,8 @@ class _Proof:
         # Who asked for 8 pm may hear of 8, and of 20:00 who asked for 8.
         hours = ((one, hour_of(one)) for one in evidence.told)
         known += [replace(one, clock=int(at), ambiguous=True) for one, at in hours if at]
-        own = _of_plan(statement, ruling)
+        own = set_by_plan(statement, ruling.own)
+        own += self.plan.own(statement, ruling.own, (f for p in passages for f in p.figures))
         unproved = tuple(
             figure.text
             for figure in distinct(figures(statement.plain))[:MOST_FIGURES]
