@@ -9,7 +9,7 @@ from agent.assistants.common.shown_records import distinct_places, ways_said
 from agent.assistants.common.toolbox import is_calculation
 from agent.assistants.deep_research.state import DeepState, kept_pages, site_name, topic_messages
 from agent.assistants.deep_research.tools import MAX_THOUGHT, thought_of
-from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens, first_lines
+from agent.core.strings import cut_to_shares, estimated_tokens, first_lines
 from agent.evidence.names import with_origins_called
 from agent.evidence.queries import clean_text
 from agent.evidence.records import place_lines, route_lines, weather_lines
@@ -74,7 +74,7 @@ def workspace_lines(state: DeepState, tokens: int) -> str:
     no room. The state says the same after a crash.
     """
     records = unshown_record_lines(state, [str(message.text) for message in topic_messages(state)])
-    records = cut_to_tokens(records, tokens // 2)
+    records = first_lines(records, tokens // 2)
     known = [*state.get("pages_left", []), *kept_pages(state)]
     pages = {page.get("id"): page for page in known}.values()
     lines = [

@@ -32,7 +32,7 @@ from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.processor import compute
 from agent.core.progress import event
-from agent.core.strings import cut_to_tokens, estimated_tokens
+from agent.core.strings import cut_to_tokens, estimated_tokens, first_lines
 from agent.evidence.claims.passages import Passage
 from agent.evidence.queries import clean_text
 from agent.evidence.records import with_weekday
@@ -197,7 +197,7 @@ def _topics(state: DeepState, tokens: int, shown: Sequence[Passage]) -> Raw:
             for each in entries]  # fmt: skip
     if records := unshown_record_lines(state):
         name = say("deep_research.map_topic", language)
-        rows.append(element("topic", cut_to_tokens(records, share), name=name))
+        rows.append(element("topic", first_lines(records, share), name=name))
     if sums := "\n".join(calculated(state)):
         name = say("deep_research.calculated", language)
         rows.append(element("topic", cut_to_tokens(sums, share), name=name))
