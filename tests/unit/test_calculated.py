@@ -326,3 +326,9 @@ def test_programs_with_one_mark_have_one_list() -> None:
     programs = [program("a: 3 x 417 = 1251 USD", OTHER),
                 program("b: 2 x 1173 = 2346 USD", OTHER, name="c1-0")]  # fmt: skip
     assert sums.lines(programs) == {"[1]": ["a: 3 × 417 = $1,251", "b: 2 × 1,173 = $2,346"]}
+
+
+def test_a_telephone_s_digits_are_no_way_to_write_a_result() -> None:
+    lines = "in all: 260 + 84 + 256 = 600 €", OTHER
+    (line,) = told("Call 0100 0600. It comes to 600 €.[1]", *lines)
+    assert line.endswith("= 600 €")

@@ -11,6 +11,7 @@ from agent.assistants.common.draft import Draft
 from agent.assistants.common.inputs import Inputs
 from agent.assistants.common.tool_results import rounded
 from agent.assistants.common.toolbox import is_calculation
+from agent.evidence.assumed_once import assumed_once
 from agent.evidence.citations import ids_in, inert
 from agent.evidence.claims.statements import Statement, statements
 from agent.evidence.figures import Figure, figures
@@ -55,6 +56,7 @@ def calculations(draft: Draft) -> str:
     inputs = _inputs(draft, used)
     for key, mark in numbers.items():
         if lines := chosen.pop(mark, []):
+            lines = assumed_once(lines, draft.language)
             used[key]["sums"] = lettered(lines)
             if inputs:
                 found = ([draft.sources[name] for name in names] for names in inputs.of(lines))
@@ -237,7 +239,8 @@ class UsedSums:
                 is_given = gives(own, figure, one) or (
                     mark in one.cited and self._is_term_of(own, figure, one)
                 )
-                if is_certain and is_given and not _is_count_beside(own, figure, one):
+                is_other = _is_count_beside(own, figure, one) or _is_code(figure.text)
+                if is_certain and is_given and not is_other:
                     found.setdefault(one.start, figure)
         return found
 
@@ -308,6 +311,11 @@ def _is_count_beside(own: Figure, said: Figure, statement: Statement) -> bool:
     """Return whether a sentence counts something else: 4 RCU are not 4 hours."""
     is_small = not said.has_decimals and abs(said.value) < _TELLING
     return bool(own.kind) and not said.kind and is_small and statement.kind != "cell"
+
+
+def _is_code(text: str) -> bool:
+    """Return whether digits are no amount: those of a telephone, 0600."""
+    return text[:1] == "0" and text[1:2].isdigit()
 
 
 def _has_fraction(value: Decimal) -> bool:
