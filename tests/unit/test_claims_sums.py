@@ -62,3 +62,11 @@ def test_a_sum_too_many_leaves_the_figures_that_are_told_computed() -> None:
     assert ruled(text, record, "", sums).verdict == "computed"
     assert ruled(text.replace("1430", "1530"), record, "", sums).verdict != "computed"
     assert ruled("The set is 350 €.", record, "", "124*10-350").verdict != "computed", "none told"
+
+
+@by_examples
+def test_a_sum_of_which_no_number_is_told_leaves_what_its_passages_bear(
+    record: str, text: str, calc: str, verdict: str
+) -> None:
+    """It was thrown away with its ruling, and the statement stayed "not checked"."""
+    assert ruled(text, record, "", calc).verdict == verdict

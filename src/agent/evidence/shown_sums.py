@@ -175,6 +175,16 @@ def may_be_result(figure: Figure, one: Worked) -> bool:
     return not is_term(figure, [one], plain=not is_great)
 
 
+def only_compares(one: Worked, found: Sequence[Figure]) -> bool:
+    """Return whether a sum is a difference or a share of figures that a text tells.
+
+    The text may tell what it gives without a number: 23 of 42 are more than half. A product or a
+    total has to be told: what two people pay is not what one does.
+    """
+    is_more = has_any(one.formula.translate(NARROW), "+*×·")
+    return not is_more and values_of(found).issuperset(one.terms)
+
+
 def is_one_of(told: Date, days: Iterable[tuple[int, int, int]]) -> bool:
     """Return whether a date, as far as it is told, is one of some days."""
     return any(

@@ -119,8 +119,9 @@ class _Proof:
             return Outcome("own")
         if letter == "c":
             lent = [*self.lent, *self.terms[: 2 * _MOST_LENT]]
-            return computed(statement, ruling.calc, passages, self.evidence, lent)
-        if letter == "s":
+            if done := computed(statement, ruling.calc, passages, self.evidence, lent):
+                return done
+        if letter in ("s", "c"):
             return self._supported(statement, ruling, passages)
         return self._accused(statement, ruling, passages)
 

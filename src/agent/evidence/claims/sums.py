@@ -13,7 +13,7 @@ from agent.evidence.formulas import (
     values_of,
     worked,
 )
-from agent.evidence.shown_sums import is_term, may_be_result, shown_sums, tells
+from agent.evidence.shown_sums import is_term, may_be_result, only_compares, shown_sums, tells
 from agent.evidence.stated import says, states
 
 MOST_FIGURES = 40
@@ -32,12 +32,13 @@ def computed(
     passages: tuple[Passage, ...],
     evidence: Evidence,
     lent: Sequence[Figure],
-) -> Outcome:
+) -> Outcome | None:
     """Return a statement as computed where the terms of its sums are known and it tells what they
     give.
 
     It is missing only where as many figures as the sums' results, or one alone, that are neither
-    terms nor known stand in their place.
+    terms nor known stand in their place. None where the sums only compare what it tells: then its
+    passages decide.
     """
     text, own = statement.plain, distinct(figures(statement.plain))[:MOST_FIGURES]
     given = [*(f for p in passages for f in p.figures), *evidence.told, *lent]
@@ -55,14 +56,7 @@ def computed(
         return unchecked
     numbers = {number for one in sums for number in one.terms}
     untold = [
-        one
-        for one in sums
-        if one.value not in numbers & values_of(own)
-        and not any(
-            tells(f, one.value) and (f.value == one.value or states(f))
-            for f in own
-            if may_be_result(f, one)
-        )
+        one for one in sums if one.value not in numbers & values_of(own) and not _tells(own, one)
     ]
     wrong = [each.told.text for each in shown if not each.is_right]
     explained = {part for one in sums for part in (*one.parts, one.value)}
@@ -79,9 +73,18 @@ def computed(
         # A sum more than the text tells takes nothing from those that it does.
         done = Outcome("computed", passages=passages, results=tuple(explained))
         return unchecked if strange else done
-    fitting = [figure for figure in strange if bool(figure.date) == bool(untold[0].day)
-               and (figure.clock is None or untold[0].clocks)]  # fmt: skip
+    like = [figure for figure in own if bool(figure.date) == bool(untold[0].day)
+            and (figure.clock is None or untold[0].clocks)]  # fmt: skip
+    strays = any(states(figure) and not is_term(figure, sums) for figure in like)
+    if passages and not strays and all(only_compares(one, own) for one in untold):
+        return None
+    fitting = [figure for figure in strange if figure in like]
     if None in named or len(fitting) not in (1, len(untold)):
         return unchecked
     spans, value = tuple(figure.text for figure in fitting), "; ".join(map(str, untold))
     return Outcome("missing", spans, passages=passages, value=value)
+
+
+def _tells(own: Sequence[Figure], one: Worked) -> bool:
+    value, may_be = one.value, (figure for figure in own if may_be_result(figure, one))
+    return any(tells(f, value) and (f.value == value or states(f)) for f in may_be)
