@@ -52,3 +52,8 @@ def test_numbers_of_the_reader_s_form_are_read() -> None:
 def test_a_sign_that_nothing_closes_is_taken_away() -> None:
     text = "It is [=rooms: 2 × 40 = 80 €\nand [=2 × 3 = 6], [=2 × ["
     assert unclosed(text) == [(6, 8, ""), (text.rindex("[="), text.rindex("[=") + 2, "")]
+
+
+def test_a_chinese_unit_stands_without_a_blank() -> None:
+    text = "[=多付: 2 × 4.45 = 8.9 万元] [=占比: 89 ÷ 125 × 100 = 71 %] [=x: 2 × 4 = 8 €]"
+    assert [one.told for one in declared_sums(text)] == ["8.9万元", "71%", "8 €"]

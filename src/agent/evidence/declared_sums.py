@@ -10,6 +10,7 @@ from decimal import Decimal
 from itertools import product
 
 from agent.core.patterns import Linear
+from agent.core.strings import is_wide
 from agent.evidence.citations import MARKER
 from agent.evidence.figures import figures
 from agent.evidence.formulas import Worked, assumed_numbers, worked
@@ -109,7 +110,8 @@ def _read(text: str, start: int, form: NumberForm) -> DeclaredSum | None:
     equals = max(map(line.rfind, EQUALS))
     if equals < 0:
         return None
-    left, told = line[:equals].rstrip(), line[equals + 1 :].strip()
+    left = line[:equals].rstrip()
+    told = _joined(line[equals + 1 :].strip(), left)
     formula, sum_ = _sum_in(left, told, form)
     if sum_ and not figures(told):
         told = str(sum_).rpartition("= ")[2]
@@ -118,6 +120,15 @@ def _read(text: str, start: int, form: NumberForm) -> DeclaredSum | None:
         start, end, text[start:end], line.replace("~", ""), told, sum_, assumed_numbers(formula),
         [text[begin:behind] for begin, behind in cited],
     )  # fmt: skip
+
+
+def _joined(told: str, left: str) -> str:
+    """Return a value as Chinese writes it, without a blank: 8.9万元, and 71% behind such words."""
+    number, _, unit = told.partition(" ")
+    is_han = unit[:1] == "%" and any(map(is_wide, left))
+    return (
+        number + unit if number[-1:].isdigit() and ((unit and is_wide(unit[0])) or is_han) else told
+    )
 
 
 def _sum_in(left: str, told: str, form: NumberForm) -> tuple[str, Worked | None]:
