@@ -483,9 +483,7 @@ async def test_a_row_s_own_total_and_all_that_tells_it_follow_a_revision_past_it
     assert "[=" not in shown + text
 
 
-DECLARED = (
-    f"# 报告\n\n{RIGHT}[^t0-0]。两块合[=两块: 2 × 40 = 80 美元]，三块按假设的汇率合{{last}}。"
-)
+DECLARED = f"# 报告\n\n{RIGHT}[^t0-0]。两块合[=两块: 2 × 40 = 80美元]，三块按假设的汇率合{{last}}。"
 ASSUMED = "[=三块: 3 × 40 × ~8.765 = 1051.8 元]"
 
 
@@ -495,8 +493,8 @@ async def test_a_declared_sum_leaves_its_value_in_the_text_and_its_line_at_the_c
 ) -> None:
     async with lab_of(DECLARED.format(last=ASSUMED)) as lab:
         text = str(answer_of(await lab.ask(ZH, claim_check=judged)).text)
-    assert "两块合80 美元[2a]，三块按假设的汇率合1051.8 元[2b]。" in text
-    lines = "   - a. 两块: 2 × 40 = 80 美元\n   - b. 三块: 3 × 40 × 8.765 = 1051.8 元（假设 8.765）"
+    assert "两块合80美元[2a]，三块按假设的汇率合1051.8元[2b]。" in text
+    lines = "   - a. 两块: 2 × 40 = 80美元\n   - b. 三块: 3 × 40 × 8.765 = 1051.8元（假设 8.765）"
     assert text.endswith(f"2. 计算\n{lines}")
     assert "[=" not in text
 
@@ -510,10 +508,10 @@ async def test_a_line_cites_the_sources_of_its_numbers_and_these_stand_in_the_li
     async with lab_of(deep_report=writes_by_ids) as lab:
         state = await lab.ask(ZH)
     text, sources = str(answer_of(state).text), told(state)["sources"]
-    assert "两块合84 美元[1a]，成本为40美元/千瓦时[2](" in text
+    assert "两块合84美元[1a]，成本为40美元/千瓦时[2](" in text
     assert [one["number"] for one in sources] == [1, 2, 3]
-    assert sources[0]["sums"] == ["a. 两块: 2 × 42 = 84 美元 [3]"]
-    assert "   - a. 两块: 2 × 42 = 84 美元 \\[3\\]\n2. [" in text
+    assert sources[0]["sums"] == ["a. 两块: 2 × 42 = 84美元 [3]"]
+    assert "   - a. 两块: 2 × 42 = 84美元 \\[3\\]\n2. [" in text
     assert sources[2]["url"].endswith("/2")
     assert "inputs" not in sources[0]
 
@@ -528,8 +526,8 @@ async def test_a_declared_sum_that_does_not_hold_goes_to_the_revision_with_the_r
     assert "2: unproved: nowhere: 8.765" in failed
     assert "3: unproved: gives 4 × 40 = 160" in failed
     assert "[=4 × 40 = 190 美元]" in block(asked.user, "draft")
-    assert "三块合1051.8 元[2" in text
-    assert "四块合160 美元[2" in text
+    assert "三块合1051.8元[2" in text
+    assert "四块合160美元[2" in text
     assert "[=" not in text
 
 
@@ -538,6 +536,6 @@ async def test_a_declared_sum_that_nobody_mends_is_a_value_that_nothing_bears() 
     async with lab_of(draft) as lab:
         state = await lab.ask(ZH)
     text = str(answer_of(state).text)
-    assert "三块按假设的汇率合1051.8 元。" in text
+    assert "三块按假设的汇率合1051.8元。" in text
     assert "8.765" not in text
     assert "[=" not in text

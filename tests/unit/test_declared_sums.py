@@ -54,6 +54,7 @@ def test_a_sign_that_nothing_closes_is_taken_away() -> None:
     assert unclosed(text) == [(6, 8, ""), (text.rindex("[="), text.rindex("[=") + 2, "")]
 
 
-def test_a_chinese_unit_stands_without_a_blank() -> None:
+def test_a_chinese_unit_stands_without_a_blank_and_a_dollar_s_sign_before() -> None:
     text = "[=多付: 2 × 4.45 = 8.9 万元] [=占比: 89 ÷ 125 × 100 = 71 %] [=x: 2 × 4 = 8 €]"
-    assert [one.told for one in declared_sums(text)] == ["8.9万元", "71%", "8 €"]
+    text += " [=y: 2 × 4 = 8 $]"
+    assert [one.told for one in declared_sums(text)] == ["8.9万元", "71%", "8 €", "$8"]

@@ -149,6 +149,15 @@ def test_the_ends_of_a_way_are_called_as_its_asker_calls_them_also_over_other_pl
     assert source_said(source("m9", "Walk 外滩 → 豫园"), [route])["title"] == "Walk 外滩 → 豫园"
 
 
+def test_a_title_is_put_once_where_a_name_has_the_other_in_it() -> None:
+    route = Route(
+        **{**way("Kiasma", "Zetor"), "origin_en": "Museum Kiasma", "destination_en": "Zetor"}
+    )
+    once = source_said(source(route["source"], "Walk Kiasma → Zetor"), [route])
+    assert once["title"] == "Walk Museum Kiasma → Zetor"
+    assert source_said(once, [route]) == once
+
+
 def source(name: str, title: str) -> Source:
     return Source(
         id=name, kind="place", title=title, url="https://a.example", provider="amap", quotes=[]

@@ -122,9 +122,14 @@ def _read(text: str, start: int, form: NumberForm) -> DeclaredSum | None:
     )  # fmt: skip
 
 
+_SIGNS_BEFORE = ("$", "US$", "£")
+
+
 def _joined(told: str, left: str) -> str:
-    """Return a value as Chinese writes it, without a blank: 8.9万元, and 71% behind such words."""
+    """Return a value as it is written: $135 and 8.9万元, 71% behind Chinese words."""
     number, _, unit = told.partition(" ")
+    if unit in _SIGNS_BEFORE and number[:1].isdigit():
+        return unit + number
     is_han = unit[:1] == "%" and any(map(is_wide, left))
     return (
         number + unit if number[-1:].isdigit() and ((unit and is_wide(unit[0])) or is_han) else told

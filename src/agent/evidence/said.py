@@ -165,12 +165,16 @@ def route_said(route: Route, said: AskerWords) -> Route:
 
 
 def source_said(source: Source, routes: Sequence[Route]) -> Source:
-    """Return a source whose title names the ends of a way as its asker does."""
+    """Return a source whose title names the ends of a way as its asker does, also when asked again.
+
+    A name may have the other in it: Museum of Modern Art Kiasma.
+    """
     title = source["title"]
     for route in routes:
         if route["source"] == source["id"] and "origin_en" in route:
             listed = f"{route['origin']} → {route['destination']}"
-            title = title.replace(listed, f"{route['origin_en']} → {route['destination_en']}")
+            called = f"{route['origin_en']} → {route['destination_en']}"
+            title = title if called in title else title.replace(listed, called)
     return Source(**{**source, "title": title})
 
 
