@@ -1,7 +1,7 @@
 """The model that judges an answer, and what it reads."""
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from types import MappingProxyType
@@ -37,6 +37,7 @@ from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.references import headed_title, untitled
 from agent.evidence.stated import states
 from agent.evidence.types import Constraints, Place, Route, Source, Weather
+from agent.evidence.unshown import may_stand_unshown
 from agent.evidence.way_steps import step_text
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.client import EndpointKind, ModelClient
@@ -94,15 +95,31 @@ class Judge:
         except AgentError as error:
             log.info("%d statements were not judged: %s", len(batch), error)
             return error
-        return _of_shown(reply.parsed.rulings, passages) if reply.parsed else []
+        names, parsed = _names(passages), reply.parsed or Rulings()
+        found = _of_shown(parsed.rulings, names)
+        return await compute(
+            lambda: _with_unshown(found, batch, names, evidence), otherwise=lambda: found
+        )
 
 
-def _of_shown(rulings: Iterable[Ruling], passages: str) -> list[Ruling]:
+def _of_shown(rulings: Iterable[Ruling], names: Container[str]) -> list[Ruling]:
     """Return rulings that name only passages which this call showed."""
-    names = _names(passages)
     return [
         one.model_copy(update={"p": [name for p in one.p if (name := p.strip("[] ")) in names]})
         for one in rulings
+    ]
+
+
+def _with_unshown(
+    rulings: Sequence[Ruling], batch: Sequence[Statement], names: Container[str], evidence: Evidence
+) -> list[Ruling]:
+    """Return rulings that know whether what was not shown may bear what a proposal takes out."""
+    ones = {one.name: one for one in batch}
+    return [
+        ruling.model_copy(update={"unshown": may_stand_unshown(ruling.bad, one, names, evidence)})
+        if ruling.v == "p" and ruling.fix and (one := ones.get(ruling.id))
+        else ruling
+        for ruling in rulings
     ]
 
 

@@ -194,12 +194,14 @@ def as_the_judge_says(
 
     It goes where the judge leaves nothing of it, and it can be spared; from a report also what
     nobody could mend: what a source contradicts, or of which nothing is borne out. Mere words that
-    stand nowhere are marked. The text's first statement stays there, and so does what the next
-    sentence may refer back to.
+    stand nowhere are marked. What a passage may bear that its judge was not shown stays unchecked,
+    the text's first statement there, and so does what the next sentence may refer back to.
     """
     found, blank = list[Outcome](), blank_before_citations(statements)
     first = next((one for one in statements if one.kind != "heading"), None)
     for one, outcome, behind in zip(statements, outcomes, [*statements, None][1:], strict=True):
+        if outcome.fails and outcome.fix and outcome.is_open:
+            outcome = Outcome("unchecked", passages=outcome.passages)
         is_false = outcome.verdict == "contradicted" or one.plain in outcome.spans
         leans = (
             behind

@@ -53,7 +53,8 @@ _PASSAGE = re.compile(r"\d{1,4}\.\d{1,4}")
 def _as_asked(schema: dict[str, Any]) -> None:
     """Ask for number, verdict and passages in one field `r`, "7 s 2.3": half the tokens."""
     fields = schema["properties"]
-    others = {name: field for name, field in fields.items() if name not in ("id", "v", "p")}
+    hidden = ("id", "v", "p", "unshown")
+    others = {name: field for name, field in fields.items() if name not in hidden}
     schema["properties"] = {"r": {"type": "string"}, **others}
 
 
@@ -70,6 +71,7 @@ class Ruling(BaseModel):
     calc: Text = ""
     fix: _Whole = ""
     out: _Texts = []
+    unshown: bool = False  # Whether a passage that was not shown may have what it finds nowhere.
 
     @model_validator(mode="before")
     @classmethod

@@ -29,6 +29,8 @@ class Outcome:
     """The sources to cite in place of the statement's; None leaves its citations."""
     fix: str = ""
     """The judge's wording, with markers for citations; "-" leaves the statement out."""
+    is_open: bool = False
+    """Whether a passage that its judge was not shown may bear what the wording takes out."""
     value: str = ""
     """What a sum gives, where the text tells another."""
     results: tuple[Decimal, ...] = field(default=(), compare=False)

@@ -168,7 +168,7 @@ class _Proof:
         cite = _cite_of(statement, passages, evidence) if letter == "p" else None
         if letter == "n" and any(letters_of(span) == letters_of(plain) for span in spans):
             cite = ()  # Nothing that it cites bears any of it.
-        return Outcome(verdict, spans, passages, cite=cite, fix=fix)
+        return Outcome(verdict, spans, passages, cite=cite, fix=fix, is_open=ruling.unshown)
 
     def _totals_of(self, statement: Statement, *, is_agreed: bool = False) -> list[Figure]:
         """Return the figures of the totals that a statement may tell, or of those agreed alone."""
