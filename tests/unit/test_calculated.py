@@ -110,6 +110,27 @@ def test_what_a_later_program_works_out_anew_is_told_as_that_has_it() -> None:
     assert list(lines) == ["[2]"]
 
 
+def test_a_later_sum_with_the_same_name_takes_the_place_only_of_what_the_text_tells_no_more() -> (
+    None
+):
+    body = "A folding chair costs 143 €, two more rides 57 €.[1][2]"
+    sums = UsedSums(body, statements(body, LINKED), {"c0-0": "[1]", "c1-0": "[2]"})
+    lines = sums.lines(
+        [program("folding chair: 110 × 1.3 = 143 €", "all: 141 × 3 = 423 €", OTHER),
+         program("folding chair: 2 × 142.5 / 5 = 57 €", OTHER, name="c1-0")]
+    )  # fmt: skip
+    assert lines == {
+        "[1]": ["folding chair: 110 × 1.3 = 143 €"],
+        "[2]": ["folding chair: 2 × 142.5 / 5 = 57 €"],
+    }
+
+
+def test_what_a_line_assumes_is_no_result_of_it() -> None:
+    """A total that nothing told stood in the list, as it assumed 851 m, which a way has."""
+    lines = "total low: 260 + 84 + 97 = 441 € (851, 1043 assumed)", "meals: 4 × 65 = 260 €"
+    assert told("Drive 851 m. Meals cost 260 €.[1]", *lines) == ["meals: 4 × 65 = 260 €"]
+
+
 def test_what_a_sum_rests_on_stands_before_it() -> None:
     lines = "year: 417 * 3 = 1251 元", OTHER, "two years: 1251 * 2 = 2502 元"
     assert told("两年 2,502 元。[1]", *lines) == [

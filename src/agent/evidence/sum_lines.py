@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from agent.core.strings import split_at
 from agent.evidence.claims.statements import Statement, statements
@@ -13,6 +13,7 @@ from agent.evidence.notation import LINKED
 from agent.evidence.references import CITATION, line_letter, uncited
 from agent.evidence.stated import states
 from agent.evidence.types import Source
+from agent.texts import Language, say
 
 _MOST = 4
 """Lines that one citation leads to: more would be another heap."""
@@ -28,10 +29,25 @@ def results(line: str) -> list[Figure]:
 
     Of what stands behind it the first, or all of a mere list: those of another sum are its terms,
     and a program's "all three" is no number. So are all of a sum behind a mere name: cost = 2 × 3.
+    What a line says that it assumes is none.
     """
+    line = without_assumed(line)
     parts = split_at(line, "=＝≈")
     behind = {text for before, part in pairwise(parts) for text in _behind(part, before)}
     return [one for one in figures(line) if not behind or one.text in behind]
+
+
+def without_assumed(line: str) -> str:
+    """Return a line without what is put behind it of the numbers that it assumes: (6 assumed)."""
+    for before, _, after in _ASSUMED:
+        words, found, _ = line.rpartition(before)
+        if found and line.endswith(after):
+            return words
+    return line
+
+
+_MARK = "\0"
+_ASSUMED = [say("tools.assumed", tag, numbers=_MARK).partition(_MARK) for tag in get_args(Language)]
 
 
 def _behind(part: str, before: str) -> list[str]:

@@ -21,7 +21,7 @@ from agent.evidence.numbering import source_key
 from agent.evidence.references import lettered
 from agent.evidence.shown_sums import right_results, shown_sums
 from agent.evidence.stated import states
-from agent.evidence.sum_lines import gives, results
+from agent.evidence.sum_lines import gives, results, without_assumed
 from agent.evidence.types import Source
 from agent.texts import say
 
@@ -109,18 +109,22 @@ class UsedSums:
         text works out itself is not told again. What else a program gave and the revised text no
         longer says would contradict it, and so would what a later program worked out anew.
         """
-        chosen, anew = dict[str, list[_Told]](), set[str]()
+        chosen, anew = dict[str, list[_Told]](), dict[str, set[Decimal]]()
         # What a line rests on was worked out before it.
         for source in reversed(programs):
             lines = whole_lines(rounded(source["quotes"][0], whole=_FOUR))
             self._beside.clear()
             name = self.marks.get(source["id"], source["id"])
             for line in reversed(lines):
-                if _label(line) in anew:
+                mark = self.marks.get(source["id"], "")
+                later = anew.get(_label(line))
+                if later is not None and not self._is_said(line, mark, later):
                     continue
-                if use := self._as_told(line, self.marks.get(source["id"], "")):
+                if use := self._as_told(line, mark):
                     chosen.setdefault(name, []).insert(0, use)
-            anew.update(filter(None, map(_label, lines)))
+            for line in lines:
+                if called := _label(line):
+                    anew.setdefault(called, set()).update(own.value for own in results(line))
         shown, once = dict[str, list[tuple[str, str]]](), dict[str, list[_Told]]()
         for name, told in reversed(chosen.items()):
             for one in told:
@@ -153,7 +157,8 @@ class UsedSums:
             return None
         use = _Use(min(one.at for one in uses), max(one.times for one in uses))
         given = {own.text for own in shown}
-        terms = [value for f in figures(line) if f.text not in given for value in _numbers(f)]
+        every = figures(without_assumed(line))
+        terms = [value for f in every if f.text not in given for value in _numbers(f)]
         for value, times in Counter(terms).items():
             known = self._terms.get(value, use)
             most = max(times, known.times if value in self._terms else 0)
@@ -178,6 +183,13 @@ class UsedSums:
     @cached_property
     def _form(self) -> NumberForm:
         return self.form.as_in(" ".join(one.plain for one in self.said))
+
+    def _is_said(self, line: str, mark: str, later: Container[Decimal]) -> bool:
+        """Return whether the text tells a telling result of a line that no later one has."""
+        return any(
+            _is_telling(own.value) and own.value not in later and self._said(own, mark)
+            for own in results(line)
+        )
 
     def _rests_on(self, value: Decimal) -> bool:
         """Return whether a shown line rests on a result that no cited source explains."""
