@@ -39,7 +39,7 @@ from agent.assistants.common.forms import SearchQueryList
 from agent.assistants.team_answer import state as team_state
 from agent.evidence.figures import Figure, figures
 from agent.evidence.types import Place, Route, Weather
-from agent.mcp.records import LONGEST
+from agent.mcp.reply_text import LONGEST
 
 ROOMS = (
     "evidence", "reading", "search", "export", "batch", "mcp", "assistants", "knowledge", "models",

@@ -21,7 +21,7 @@ from agent.texts import say
 from tests.support.batch_lab import Here, here_fixture, rows_in
 from tests.support.command_line import CANARY, Cli, cli_fixture, keyed, until
 from tests.support.scripted import KEY, Scripted, client_for
-from tests.support.served import serve_in_thread
+from tests.support.served import serving
 from tests.support.standins import GeminiService, gemini_error
 from tests.unit.batch_samples import json_lines, row
 
@@ -64,8 +64,8 @@ def llm() -> Scripted:
 @pytest.fixture
 def gemini(llm: Scripted) -> Iterator[GeminiService]:
     service = GeminiService(llm, key=CANARY)
-    with serve_in_thread(service.app) as running:
-        service.url = running.url  # type: ignore[attr-defined]
+    with serving(service) as served:
+        service.environment = served.environment
         yield service
 
 

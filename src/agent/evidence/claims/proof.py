@@ -262,7 +262,7 @@ def _cite_of(
 def _has_more(name: str, others: Sequence[str], statement: Statement, evidence: Evidence) -> bool:
     """Return whether a source has a figure of a statement that the others lack."""
     theirs, given = evidence.figures_of([name]), evidence.figures_of(others)
-    if evidence.records[name].is_worked:
+    if name in evidence.records and evidence.records[name].is_worked:
         given = [*given, *evidence.told]
     return any(
         any(same(figure, other) for other in theirs)

@@ -345,7 +345,7 @@ class OsmReader:
             if at not in range(len(origins)) or to not in range(len(destinations)):
                 continue
             ends = [origins[at or 0], destinations[to or 0]]
-            reach = (row.get("distance_m"), row.get("duration_s"))
+            reach = (finite(row.get("distance_m")), finite(row.get("duration_s")))
             if ends[0] == ends[1] or (*ends[::-1], *reach) in told:
                 continue
             told.add((*ends, *reach))
