@@ -11,7 +11,8 @@ from agent.core.processor import breathe
 from agent.evidence.citations import ID
 from agent.evidence.language import without_marks
 
-_QUOTED = Linear(rf"“([^“”]{{1,400}})” ?\[\^({ID})\]")
+QUOTED = Linear(rf"(“([^“”]{{1,400}})” ?)\[\^({ID})\]")
+"""A page's words with its marker: with their signs, without, and the id."""
 QuotedFacts = Mapping[str, Sequence["QuotedFact"]]
 """By the id of their page."""
 
@@ -30,8 +31,8 @@ def findings_in(texts: Iterable[str]) -> dict[str, list[QuotedFact]]:
     for line in chain.from_iterable(map(str.splitlines, texts)):
         breathe()
         begin = 0
-        for match in _QUOTED.finditer(line):
-            found[match[2]].append(QuotedFact(line[begin : match.start()].strip("- "), match[1]))
+        for match in QUOTED.finditer(line):
+            found[match[3]].append(QuotedFact(line[begin : match.start()].strip("- "), match[2]))
             begin = match.end()
     return dict(found)
 

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from agent.assistants.common.previous import renamed_in, turns_of
 from agent.assistants.common.workspace import Item, RankedPassages
-from agent.core.patterns import Linear
 from agent.core.processor import breathe
-from agent.evidence.citations import ID
+from agent.evidence import findings
 from agent.evidence.claims.passages import Passage
 from agent.evidence.language import without_marks
 from agent.evidence.numbering import source_key
@@ -139,14 +138,11 @@ def without_quotes_of(text: str, passages: Iterable[Passage]) -> str:
     shown: dict[str, str] = {}
     for passage in passages:
         shown[passage.source] = shown.get(passage.source, "") + without_marks(passage.text)
-    for quote in [*_QUOTE.finditer(text)]:
+    for quote in [*findings.QUOTED.finditer(text)]:
         breathe()
         if without_marks(quote[2]) in shown.get(quote[3], ""):
             text = text.replace(quote[1], "")
     return text
-
-
-_QUOTE = Linear(rf"(“([^“”]{{1,400}})” ?)\[\^({ID})\]")
 
 
 def _told_in(quotes: Iterable[str], passages: Iterable[tuple[str, str]]) -> str:
