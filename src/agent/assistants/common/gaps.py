@@ -73,14 +73,8 @@ _ALWAYS_SAID = {
     "no_documents", "none_to_read", "attachments_unread", NOT_LOOKED_UP, STOPPED_EARLY,
 }  # fmt: skip
 _IN_LINE, _LONGEST_NOTE, _LONGEST_LIST = 2, 360, 600
-_SAID, _SAID_THING, _SAID_MISSING, _ENOUGH_WORDS, _LEAST_WORDS, _SHORT_TEXT = (
-    0.6,
-    0.3,
-    0.25,
-    5,
-    3,
-    200,
-)
+_SAID, _SAID_THING, _SAID_MISSING = 0.6, 0.3, 0.25
+_ENOUGH_WORDS, _LEAST_WORDS, _SHORT_TEXT = 5, 3, 200
 
 
 def gap_lines(

@@ -74,7 +74,6 @@ ASSISTANT = "deep_research"
 _COUNTS = ("thoughts", "refused_calls", "invented_urls", "forced_archives", "unknown_notes",
            "pages_opened")  # fmt: skip
 _MEASURED, _NEAREST, _LEAST_MEASURED = 12, 3, 2
-_EMPHASIS = str.maketrans({sign: f"\\{sign}" for sign in "*_"})
 _MAX_TITLE = 80
 _MATERIAL = 60_000
 """Tokens of passages that the writer is shown at most."""
@@ -306,7 +305,8 @@ class _Report:
             if name in entries:
                 return topic_element(entries[name], share, shorter)
             if name == map_topic:
-                return element("topic", self._record_lines(share), name=name)
+                is_whole = estimated_tokens(text) <= share
+                return element("topic", text if is_whole else self._record_lines(share), name=name)
             return element("topic", cut_to_tokens(text, share), name=name)
 
         topics = self.topics()
