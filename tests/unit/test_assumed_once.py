@@ -1,6 +1,6 @@
 """Where a list of sums calls a number assumed."""
 
-from agent.evidence.assumed_once import assumed_once
+from agent.evidence.sum_lines import assumed_once
 
 
 def test_a_number_is_called_assumed_where_it_stands_not_where_its_result_is_used() -> None:

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from agent.core.processor import breathe
 from agent.evidence.figures import Figure
-from agent.evidence.shown_sums import last_place
+from agent.evidence.shown_sums import digits_of, last_place
 
 _DIGITS, _MOST_TERMS, _MOST_LINES = 3, 8, 400
 """Digits from which on a number is no other's sum by chance; terms of a line, and lines."""
@@ -18,7 +18,7 @@ def adding_up(figure: Figure, lines: Sequence[Sequence[Figure]]) -> Iterator[tup
     Two may also differ by it.
     """
     wanted = abs(figure.value)
-    if len(wanted.normalize().as_tuple().digits) < _DIGITS:
+    if digits_of(wanted) < _DIGITS:
         return
     step = last_place(wanted, zeros=True) / 2
     terms = [

@@ -202,6 +202,11 @@ def _half_step(said: Decimal, share: Decimal) -> Decimal:
     return max(last_place(said, zeros=True) / 2, min(last, share), min(last / 2, 2 * share))
 
 
+def digits_of(number: Decimal) -> int:
+    """Return how many digits tell a number apart: of 1,000 one, of 1,024 four."""
+    return len(number.normalize().as_tuple().digits)
+
+
 def last_place(said: Decimal, *, zeros: bool = False) -> Decimal:
     """Return one of the last digit of a number that is not zero; with `zeros`, of the last one."""
     number = said if zeros else said.normalize()

@@ -11,6 +11,7 @@ from agent.evidence.claims.statements import Statement, statements
 from agent.evidence.figures import Figure, figures, same
 from agent.evidence.notation import LINKED
 from agent.evidence.references import CITATION, line_letter, uncited
+from agent.evidence.shown_sums import digits_of
 from agent.evidence.stated import states
 from agent.evidence.types import Source
 from agent.texts import Language, say
@@ -31,23 +32,64 @@ def results(line: str) -> list[Figure]:
     and a program's "all three" is no number. So are all of a sum behind a mere name: cost = 2 × 3.
     What a line says that it assumes is none.
     """
-    line = without_assumed(line)
+    line, _ = parted_assumed(line)
     parts = split_at(line, "=＝≈")
     behind = {text for before, part in pairwise(parts) for text in _behind(part, before)}
     return [one for one in figures(line) if not behind or one.text in behind]
 
 
-def without_assumed(line: str) -> str:
-    """Return a line without what is put behind it of the numbers that it assumes: (6 assumed)."""
-    for before, _, after in _ASSUMED:
-        words, found, _ = line.rpartition(before)
-        if found and line.endswith(after):
-            return words
-    return line
+def assumed_label(numbers: Iterable[str], language: Language) -> str:
+    """Return what stands behind a line of the numbers that it assumes: (5, 6 assumed)."""
+    told = say("punctuation.comma", language).join(numbers)
+    return say("tools.assumed", language, numbers=told) if told else ""
+
+
+def parted_assumed(line: str) -> tuple[str, list[str]]:
+    """Return a line without such a label, and its numbers.
+
+    >>> parted_assumed("a day: 6 × 8 = 48 (5, 6 assumed)")
+    ('a day: 6 × 8 = 48', ['5', '6'])
+    """
+    if line[-1:] in (")", "）"):
+        for tag in _TAGS:
+            before, _, after = assumed_label([_MARK], tag).partition(_MARK)
+            words, found, told = line.removesuffix(after).rpartition(before)
+            if found and line.endswith(after):
+                return words, told.split(say("punctuation.comma", tag))
+    return line, []
 
 
 _MARK = "\0"
-_ASSUMED = [say("tools.assumed", tag, numbers=_MARK).partition(_MARK) for tag in get_args(Language)]
+_TAGS: Sequence[Language] = sorted(get_args(Language), key="zh-Hant".__eq__)
+"""The languages of labels; traditional characters last, as what makes them takes long to load."""
+
+
+def assumed_once(lines: Sequence[str], language: Language) -> list[str]:
+    """Return listed lines whose label names only what no other line of them tells of.
+
+    What another one has among its terms is called assumed there, and what another one gives is no
+    assumption but its result.
+
+    >>> assumed_once(["hour: 30 / 5 = 6 (5 assumed)", "day: 6 × 8 = 48 (5, 6 assumed)"], "en")
+    ['hour: 30 / 5 = 6 (5 assumed)', 'day: 6 × 8 = 48']
+    """
+    parted = [parted_assumed(line) for line in lines]
+    said = [{figure.value for figure in figures(words)} for words, _ in parted]
+    given = [{figure.value for figure in results(words)} for words, _ in parted]
+    told = list[str]()
+    for at, (words, numbers) in enumerate(parted):
+        others = [n for n in range(len(parted)) if n != at]
+        read = {text: figures(text) for text in numbers}
+        if not all(len(found) == 1 and found[0].text == text for text, found in read.items()):
+            told.append(lines[at])
+            continue
+        left = [
+            text for text, (number,) in read.items()
+            if not any(number.value in given[n] for n in others)
+            and (number.value in said[at] or not any(number.value in said[n] for n in others))
+        ]  # fmt: skip
+        told.append(f"{words}{assumed_label(left, language)}")
+    return told
 
 
 def _behind(part: str, before: str) -> list[str]:
@@ -66,11 +108,6 @@ def gives(own: Figure, said: Figure, statement: Statement) -> bool:
     """
     is_bare = statement.kind == "cell" and _is_bare(said)
     return same(_unsigned(said), _unsigned(own)) or (is_bare and abs(own.value) == said.value)
-
-
-def digits_of(figure: Figure) -> int:
-    """Return how many digits tell a figure apart: of 1,000 one, of 1,024 four."""
-    return len(figure.value.normalize().as_tuple().digits)
 
 
 def _unsigned(figure: Figure) -> Figure:
@@ -184,12 +221,12 @@ def _line_of(said: Figure, statement: Statement, lines: Sequence[_Line]) -> int 
         for line in lines
     ]
     exact = [at for at, found in enumerate(giving) if True in found]
-    if exact and digits_of(said) >= _PARTICULAR:
+    if exact and digits_of(said.value) >= _PARTICULAR:
         return exact[0]
     is_telling = said.kind or abs(said.value) >= _TELLING
     rounded = [at for at, found in enumerate(giving) if found and is_telling]
     at = next((places[0] for places in (exact, rounded) if len(places) == 1), None)
-    if statement.kind == "cell" and _is_bare(said) and digits_of(said) < _BARE:
+    if statement.kind == "cell" and _is_bare(said) and digits_of(said.value) < _BARE:
         return None
     others = (own for place, line in enumerate(lines) if place != at for own in line.said)
     is_elsewhere = any(

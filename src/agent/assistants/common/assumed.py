@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from agent.assistants.common.literals import lines_apart, results_among, without_literals
 from agent.assistants.common.tool_results import code_text
 from agent.core.errors import AgentError
+from agent.evidence.sum_lines import assumed_label
 from agent.sandbox.programs import CodeRunner
-from agent.texts import Language, say
+from agent.texts import Language
 
 _APART = 8
 """Numbers of a program that are told apart; of more all are told together."""
@@ -53,8 +54,7 @@ class AssumptionFinder:
             numbers = [each for group, lines in pairs if at in lines for each in group]
             if numbers and line.strip():
                 used |= dict.fromkeys(numbers)
-                names = say("punctuation.comma", self.reader).join(numbers)
-                line += say("tools.assumed", self.reader, numbers=names)
+                line += assumed_label(numbers, self.reader)
                 marked.append(line)
             told.append(line)
         return Assumptions("\n".join(told), [*used], marked)

@@ -11,7 +11,6 @@ from agent.assistants.common.draft import Draft
 from agent.assistants.common.inputs import Inputs
 from agent.assistants.common.tool_results import rounded
 from agent.assistants.common.toolbox import is_calculation
-from agent.evidence.assumed_once import assumed_once
 from agent.evidence.citations import ids_in, inert
 from agent.evidence.claims.statements import Statement, statements
 from agent.evidence.figures import Figure, figures
@@ -19,9 +18,9 @@ from agent.evidence.notation import LINKED
 from agent.evidence.number_forms import ENGLISH_NUMBERS, NumberForm, with_times
 from agent.evidence.numbering import source_key
 from agent.evidence.references import lettered
-from agent.evidence.shown_sums import right_results, shown_sums
+from agent.evidence.shown_sums import digits_of, right_results, shown_sums
 from agent.evidence.stated import states
-from agent.evidence.sum_lines import gives, results, without_assumed
+from agent.evidence.sum_lines import assumed_once, gives, parted_assumed, results
 from agent.evidence.types import Source
 from agent.texts import say
 
@@ -157,7 +156,7 @@ class UsedSums:
             return None
         use = _Use(min(one.at for one in uses), max(one.times for one in uses))
         given = {own.text for own in shown}
-        every = figures(without_assumed(line))
+        every = figures(parted_assumed(line)[0])
         terms = [value for f in every if f.text not in given for value in _numbers(f)]
         for value, times in Counter(terms).items():
             known = self._terms.get(value, use)
@@ -331,7 +330,7 @@ def _is_code(text: str) -> bool:
 
 
 def _has_fraction(value: Decimal) -> bool:
-    return bool(value % 1) and len(value.normalize().as_tuple().digits) >= _PAIR
+    return bool(value % 1) and digits_of(value) >= _PAIR
 
 
 def _parted(amount: str) -> tuple[str, str, str]:

@@ -19,9 +19,8 @@ from agent.evidence.declared_sums import DeclaredSum, declared_sums, unclosed
 from agent.evidence.formulas import values_of
 from agent.evidence.references import CITATION
 from agent.evidence.revision import Revised, rewritten
-from agent.evidence.sum_lines import results
+from agent.evidence.sum_lines import assumed_label, results
 from agent.evidence.types import Source
-from agent.texts import say
 
 
 @dataclass
@@ -97,7 +96,8 @@ class DeclaredSums:
             return
         draft = self.draft
         name = next(name for n in count() if (name := f"c{n}-0") not in draft.sources)
-        lines = {line: f"{line}{self._told(held.assumed)}" for line, held in new.items()}
+        lines = {line: f"{line}{assumed_label(held.assumed, draft.language)}"
+                 for line, held in new.items()}  # fmt: skip
         source = calculation(name, "\n".join(lines.values()), draft.language)
         if assumed := [told for line, told in lines.items() if told != line]:
             source["assumed"] = assumed
@@ -110,10 +110,6 @@ class DeclaredSums:
             pages = [n for n in cited if not is_calculation(draft.sources[n])]
             draft.inputs[numbers_of(one.line)] = [*dict.fromkeys(pages)]
         self._sources |= dict.fromkeys(lines, source)
-
-    def _told(self, assumed: Sequence[str]) -> str:
-        numbers = say("punctuation.comma", self.draft.language).join(assumed)
-        return say("tools.assumed", self.draft.language, numbers=numbers) if numbers else ""
 
     def _citation(self, text: str, one: DeclaredSum) -> str:
         """Return the citation of a sum's line, unless its writer cites that source beside it."""

@@ -9,6 +9,7 @@ from itertools import chain
 from agent.evidence.claims.passages import Evidence
 from agent.evidence.figures import figures
 from agent.evidence.formulas import is_plain, values_of
+from agent.evidence.shown_sums import digits_of
 from agent.evidence.sum_lines import results
 
 _MOST, _TELLING, _TWO = 3, 3, 2
@@ -53,7 +54,7 @@ class Inputs:
         """Return the page that alone says a telling number, or more of them than any other."""
         counted = Counter(chain.from_iterable(holders.values()))
         for name, held in holders.items():
-            if any(counted[term] == 1 and _is_telling(term) for term in held):
+            if any(counted[term] == 1 and digits_of(term) >= _TELLING for term in held):
                 return name
         sizes = sorted(map(len, holders.values()), reverse=True)
         is_one = bool(sizes) and sizes[0] >= _TWO and sizes[0] not in sizes[1:]
@@ -67,7 +68,3 @@ class Inputs:
                 if key := self.keys.get(name):
                     holders.setdefault(first.setdefault(key, name), set()).add(term)
         return holders
-
-
-def _is_telling(number: Decimal) -> bool:
-    return len(number.normalize().as_tuple().digits) >= _TELLING

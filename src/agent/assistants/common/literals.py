@@ -9,6 +9,7 @@ from typing import cast
 from agent.core.patterns import Linear
 from agent.core.processor import breathe
 from agent.evidence.figures import figures
+from agent.evidence.shown_sums import digits_of
 from agent.evidence.units import EVERYDAY
 
 _DIGITS = Linear(r"[0-9][0-9,.'’ ]*")
@@ -90,7 +91,7 @@ def _without_rounded(numbers: Iterable[str], known: Collection[Decimal]) -> list
     for number in numbers:
         value = _value(number)
         decimals = max(0, -cast(int, value.as_tuple().exponent)) if value else 0
-        if value is None or decimals > _MOST_DECIMALS or _digits(value) < _LEAST_DIGITS:
+        if value is None or decimals > _MOST_DECIMALS or digits_of(value) < _LEAST_DIGITS:
             lost.append(number)
             continue
         if decimals not in rounded:
@@ -252,11 +253,7 @@ def _stands(value: Decimal | None, known: set[Decimal]) -> bool:
 
 def _has_digits(value: Decimal) -> bool:
     """Return whether a number is told apart by its digits: 400 is any 4, or 0.4, or 4000."""
-    return _digits(value) >= _DOUBLE
-
-
-def _digits(value: Decimal) -> int:
-    return len(value.normalize().as_tuple().digits)
+    return digits_of(value) >= _DOUBLE
 
 
 def _percents(value: Decimal) -> set[Decimal]:
